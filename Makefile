@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check quick format format-python format-check lint types test test-device wide devices kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
+.PHONY: help setup native wheel run check quick format format-python format-check lint types test test-all test-device wide devices kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -63,16 +63,19 @@ types: $(READY) ## check the types strictly
 	MYPYPATH=$(TYPES) $(BIN)/mypy --config-file pyproject.toml -p ktc
 
 quick: format-python lint types ## format, lint, types, and the unit tests of what differs from main (BASE=)
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not device and not wide" $$($(BIN)/python tests/changed.py $(or $(BASE),main))
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not thorough and not device and not wide" $$($(BIN)/python tests/changed.py $(or $(BASE),main))
 
 # One process more than JOBS: now and then a test waits for its children.
-test: $(READY) ## run all tests that need no GPU
-	$(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist worksteal -m "not device and not wide"
+test: $(READY) ## run the tests that need no GPU, in 12 minutes on two cores
+	$(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist worksteal -m "not thorough and not device and not wide"
+
+test-all: $(READY) ## run what .ci/run adds to them as well; LESS= leaves tests out, as options of pytest
+	$(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist worksteal -m "not device and not wide" $(LESS)
 
 test-device: $(READY) ## run the tests that need a GPU
 	$(BIN)/python -m pytest -m device
 
-wide: $(READY) ## run the tests that take minutes and that `make test` leaves out: all programs, other machines
+wide: $(READY) ## run the tests that take minutes and that `make test-all` leaves out: all programs, other machines
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "wide and not device"
 
 devices: $(READY) ## run every program with kernels through OpenCL and on the stand-ins for AMD's runtime and Apple's

@@ -19,10 +19,13 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
+
+import pytest
+from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
@@ -89,6 +92,11 @@ def launching() -> list[Program]:
         for one in found
         if one.name not in WITHOUT_LAUNCHES and not one.source.read_text("utf-8").startswith("# targets:")
     ]
+
+
+def shortened(values: Iterable[object]) -> list[ParameterSet]:
+    """Return parameters for a test; `make test` leaves out every second one, `make test-all` and `.ci/run` take all."""
+    return [pytest.param(one, marks=[pytest.mark.thorough] if n % 2 else []) for n, one in enumerate(values)]
 
 
 def environment(cache: Path) -> dict[str, str]:

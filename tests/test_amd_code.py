@@ -12,6 +12,8 @@ from ktc.emit.workers import Workers
 
 from kernels import Refused, device_modules, multiplying
 
+pytestmark = pytest.mark.thorough
+
 PROGRAM = """
 from gpu import thread_idx
 from gpu.host import DeviceContext

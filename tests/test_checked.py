@@ -125,6 +125,7 @@ def test_leaks_are_reported_on_request(run: Run) -> None:
     assert run(path)[0] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["memset_too_many", "memcpy_from_device", "plain_wait", "tree_depth", "shared_too_large"]
@@ -133,6 +134,7 @@ def test_programs_and_their_repaired_twins(name: str, tmp_path: Path) -> None:
     assert not difference(PROGRAMS / f"{name}.kpy", tmp_path)  # `make checked` runs all of them
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name, kind", [("tile_edge", "out-of-bounds"), ("dynamic_shared_small", "out-of-bounds"),
@@ -178,6 +180,7 @@ EXAMPLES = re.findall(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("text, said", EXAMPLES, ids=[said[6 : said.index("]")] for _, said in EXAMPLES])
 def test_examples_of_the_documentation(text: str, said: str, program_cache: Path, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def accepted(program: Program) -> list[str]:
 
 
 def in_turn(number: int, program: Program) -> list[str]:
-    """Return the interfaces through which `make test` runs a program: all for one of tests/gpu, else one or none."""
+    """Return the interfaces of a program in `make test-all`: all for one of tests/gpu, else one or none."""
     apis = accepted(program)
     if for_devices(program):
         return apis
@@ -116,7 +116,7 @@ def in_turn(number: int, program: Program) -> list[str]:
 
 
 def is_run(number: int, program: Program) -> bool:
-    """Return whether `make test` runs a program on devices: all of tests/gpu, and every third one of the others."""
+    """Return whether `make test-all` runs a program on devices: all of tests/gpu, and every third one of the others."""
     return for_devices(program) or number % 3 == 0
 
 
@@ -124,8 +124,14 @@ def for_devices(program: Program) -> bool:
     return program.name.startswith("tests/gpu/")
 
 
-def listed(numbered: list[tuple[int, Program]]) -> list[ParameterSet]:
-    return [pytest.param(number, one, id=one.name.removeprefix("tests/")) for number, one in numbered]
+def listed(numbered: list[tuple[int, Program]], every: bool = True) -> list[ParameterSet]:
+    """Return the parameters of a test; with `every=False`, `make test` leaves out every second program."""
+    return [
+        pytest.param(
+            number, one, id=one.name.removeprefix("tests/"), marks=[] if every or not n % 2 else [pytest.mark.thorough]
+        )
+        for n, (number, one) in enumerate(numbered)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +153,7 @@ def runtimes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 @pytest.mark.parametrize(
     ("number", "program"),
-    listed([one for one in NUMBERED if one[1].name not in LONG and is_run(*one)]),
+    listed([one for one in NUMBERED if one[1].name not in LONG and is_run(*one)], every=False),
 )
 def test_program(
     number: int, program: Program, runtimes: Mapping[str, Path], program_cache: Path, tmp_path: Path
@@ -169,6 +175,7 @@ def test_program_on_other_devices(
     on_devices(program, gpu, apis, runtimes, program_cache, tmp_path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "program",
     [pytest.param(one, id=one.name.removeprefix("tests/")) for one in launching()[1::3] if one.name not in LONG],
@@ -180,6 +187,7 @@ def test_kernels_for_cdna(program: Program, program_cache: Path, workers: Worker
         assert isinstance(found, int) and found, found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [one for one in launching() if one.name in LONG], ids=lambda one: one.name)
 def test_long_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
     """It runs on the CPU device. LLVM needs up to a minute to optimise one of them; `make kernels` assembles them."""
@@ -251,7 +259,7 @@ def executed(program: Program, made: Path, variables: Mapping[str, str]) -> subp
 
 
 def refused() -> list[ParameterSet]:
-    """Return the refused programs by API; `make test` takes the first of each reason."""
+    """Return the refused programs by API; `make test-all` takes the first of each reason."""
     found, seen = [], set[tuple[str, str]]()
     for api, names in REFUSED.items():
         for name, why in names.items():
@@ -261,6 +269,7 @@ def refused() -> list[ParameterSet]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("api", "name"), refused())
 def test_what_a_target_refuses(api: str, name: str, program_cache: Path, tmp_path: Path) -> None:
     """The error says what the target lacks."""

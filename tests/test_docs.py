@@ -30,6 +30,7 @@ def write_commands(folder: Path) -> None:
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", [name for name in PAGES if (ROOT / "docs" / name).is_file()])
 def test_page(page: str, program_cache: Path, tmp_path: Path) -> None:
     if not all(map(shutil.which, PAGES[page])):

@@ -10,6 +10,7 @@ import pytest
 from ktc.cli import commands as cli
 
 from documents import ROOT, Block, blocks, commands, environment, pages, unexplained, wanted
+from programs import shortened
 from test_docs import PAGES
 
 NEEDED = {"ktc debug": "gdb", "ldd": "ldd"}
@@ -17,6 +18,7 @@ NEEDED = {"ktc debug": "gdb", "ldd": "ldd"}
 RUN_AS_SCRIPTS = frozenset(PAGES) | {"checking.md"}
 """Pages that other tests run from top to bottom."""
 BLOCKS = [block for page in pages() for block in blocks(page)]
+OUTPUTS = [block for block in BLOCKS if block.kind in ("output", "excerpt")]
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]*[./#][^)\s]*)\)")
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
@@ -26,7 +28,7 @@ def test_program_is_the_file(block: Block) -> None:
     assert block.text == wanted(block, {}), "run: python tests/documents.py --write"
 
 
-@pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind in ("output", "excerpt")], ids=lambda block: block.name)
+@pytest.mark.parametrize("block", shortened(OUTPUTS), ids=lambda block: block.name)
 def test_output_is_real(block: Block, program_cache: Path) -> None:
     for words, tool in NEEDED.items():
         if words in block.what and shutil.which(tool) is None:

@@ -72,6 +72,7 @@ def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
     check(program, run_ktc(["run", *words, str(program.source)], program_cache, tmp_path))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "program",
     [one for one in SOME if on_the_processor(one.source)],
@@ -97,6 +98,7 @@ def test_threads_as_coroutines(name: str, level: str, program_cache: Path, tmp_p
     check(Program(source, source.with_suffix("")), done)
 
 
+@pytest.mark.thorough
 def test_random_threads_both_ways(program_cache: Path, tmp_path: Path) -> None:
     """`make cpu-threads` compares many more, and all programs that start kernels."""
     source = tmp_path / "random.kpy"

@@ -13,6 +13,8 @@ from ktc.emit.workers import Workers
 
 from kernels import device_modules
 
+pytestmark = pytest.mark.thorough
+
 PRODUCT = """
 from gpu.host import DeviceContext
 from layout import Layout, LayoutTensor

@@ -447,6 +447,7 @@ def test_structs(program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.frombuffer(lib.halves(), np.float16).tolist() == [1, 2] and not hasattr(lib, "Halves")
 
 
+@pytest.mark.thorough
 def test_changes_take_effect(program_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call looks whether the file or what it imports has changed."""
     monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
@@ -511,6 +512,7 @@ def test_extension_modules(program_cache: Path, tmp_path: Path) -> None:
     check_types(module)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 reports its features")
 def test_a_module_for_another_processor(program_cache: Path, tmp_path: Path) -> None:
     (tmp_path / "other.kpy").write_text("@export\nfn seven() -> Int:\n    return 7\n")
@@ -570,6 +572,7 @@ def check_types(module: Any) -> None:
     assert sys.getrefcount(module.Account) < count + 10
 
 
+@pytest.mark.thorough
 def test_a_wheel(program_cache: Path, tmp_path: Path) -> None:
     package = TESTS / "python_package"
     done = run_ktc(["wheel", str(package), "-o", "dist"], program_cache, tmp_path)

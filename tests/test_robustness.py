@@ -49,6 +49,7 @@ def write(folder: Path, number: int = 0) -> None:
     (folder / "p.kpy").write_text(f"# {number}\n{TEXT}".replace("so many", f"so many{number if number else ''}"))
 
 
+@pytest.mark.thorough
 def test_killed_at_any_moment(program_cache: Path, tmp_path: Path) -> None:
     chance = random.Random(7)
     write(tmp_path)
@@ -71,6 +72,7 @@ def test_killed_at_any_moment(program_cache: Path, tmp_path: Path) -> None:
         assert output_of(tmp_path) == f"so many{number}: 42 1\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_eight_builds_with_an_empty_cache(tmp_path: Path) -> None:
     folders = [tmp_path / str(number) for number in range(8)]

@@ -9,6 +9,7 @@ import pytest
 from programs import TESTS, environment
 
 
+@pytest.mark.thorough
 def test_operator_with_gradient_trains_a_network(program_cache: Path) -> None:
     pytest.importorskip("torch")
     folder = TESTS / "interop" / "torch"

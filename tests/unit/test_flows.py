@@ -132,6 +132,7 @@ def test_cache_why_names_what_changed(
     assert levels["kernel scaled[2] for sm_90 (image)"] == "miss the optimisation level changed"
 
 
+@pytest.mark.thorough
 def test_line_tables_are_part_of_the_key(place: Path, capsys: pytest.CaptureFixture[str], rare_options: None) -> None:
     assert main(["build", *TARGETS, "-g2", "prog.kpy"]) == 0
     Path("prog.kpy").write_text("\n" + PROGRAM)

@@ -31,6 +31,7 @@ def test_a_seed_determines_the_program():
     assert containers(5) == containers(5)
 
 
+@pytest.mark.thorough
 def test_mutants_get_an_answer(tmp_path):
     assert fuzz(25, 7, tmp_path) == []
 

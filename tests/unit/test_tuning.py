@@ -128,6 +128,7 @@ def test_a_truncated_journal_is_continued(tmp_path: Path) -> None:
     assert Journal(journal.path, "another").read() == []
 
 
+@pytest.mark.thorough
 def test_a_search_from_end_to_end(tmp_path: Path) -> None:
     """The wrong candidate is out, the file is written, a build takes it; bad files are refused."""
     (tmp_path / "p.kpy").write_text(PROGRAM)
@@ -161,6 +162,7 @@ def test_what_cannot_be_tuned(tmp_path: Path) -> None:
     assert "no value 7" in ktc("tune", "p.kpy", "--set", "BLOCK=7", folder=tmp_path).stderr
 
 
+@pytest.mark.thorough
 def test_a_stopped_search_is_continued(tmp_path: Path) -> None:
     (tmp_path / "p.kpy").write_text(PROGRAM)
     command = [sys.executable, "-m", "ktc", "tune", "p.kpy", "--target-accelerator", "cpu", "--json", "-j", "1"]
@@ -215,6 +217,7 @@ def scheduler(tmp_path: Path) -> Iterator[tuple[str, list["subprocess.Popen[byte
         one.wait()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(find_spec("distributed") is None, reason="Dask's distributed is an extra: ktc[dask]")
 def test_a_worker_that_dies_in_the_middle(
     tmp_path: Path, scheduler: tuple[str, list["subprocess.Popen[bytes]"]]

@@ -29,6 +29,7 @@ def begun(text: str, folder: Path, sink: Sink, kept: Path) -> Elaboration:
     return program.begin(package, made, sink)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_library(program_cache: Path, tmp_path: Path) -> None:
     sink = Sink()

@@ -74,6 +74,7 @@ def test_a_folder_without_sources(place: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == "no source files\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_loop_keeps_what_was_good(place: Path) -> None:
     repl = Repl(0, False)

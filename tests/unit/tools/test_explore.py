@@ -107,6 +107,7 @@ def test_stages_and_mistakes(server: Server) -> None:
     assert compiled(kind="nonsense")["problem"]
 
 
+@pytest.mark.thorough
 def test_kernels_with_parameters(server: Server) -> None:
     """The choice lists what the program launches, also through a parameter; one that is gone gives way to the first."""
     text = PROGRAM.replace("fn fill(", "fn fill[count: Int](").replace("= 2.5", "= count")

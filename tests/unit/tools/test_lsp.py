@@ -255,6 +255,7 @@ async def edits(own: Session) -> None:
     assert await own.diagnostics() == ["unused-import"]
 
 
+@pytest.mark.thorough
 def test_random_edits(folder: Path) -> None:
     in_session(folder, edits)
 
@@ -299,6 +300,7 @@ def main():
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "old, new, wanted",
     [
