@@ -22,15 +22,20 @@ class Source:
         text: the whole text, `\\n` line ends; None: what the file holds on first use, nothing if it is gone.
         is_library: True for files of the standard library: a diagnostic avoids them as primary place.
         file: where the text is, if it was not read.
-
-    Attributes:
         line_ends: the line ends that the file spells otherwise (`\\r\\n`, `\\r`), by their offset in the text.
     """
 
-    def __init__(self, path: str, text: str | None, is_library: bool = False, file: str = "") -> None:
+    def __init__(
+        self,
+        path: str,
+        text: str | None,
+        is_library: bool = False,
+        file: str = "",
+        line_ends: dict[int, str] | None = None,
+    ) -> None:
         self.path = path
         self.is_library = is_library
-        self.line_ends: dict[int, str] = {}
+        self.line_ends = line_ends or {}
         self._text = text
         self._file = file
         self._starts: list[int] = []
@@ -44,12 +49,10 @@ class Source:
         for found in _RETURN.finditer(text):
             ends[found.start() - longer] = found[0]
             longer += len(found[0]) - 1
-        source = cls(path, _RETURN.sub("\n", text), is_library)
-        source.line_ends = ends
-        return source
+        return cls(path, _RETURN.sub("\n", text), is_library, line_ends=ends)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Source.read, (self.path, self.as_read(), self.is_library)
+        return Source, (self.path, self.text, self.is_library, "", self.line_ends)
 
     def as_read(self) -> str:
         """Return the text with the line ends of the file."""
