@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, place_operations
-from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
+from ktc.elaborate.calls import call_lowering, conversions, overload_resolution, parameter_inference
 from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.expressions import collection_literals, operands
 from ktc.elaborate.model.elaboration import Body
@@ -53,6 +53,8 @@ def apply_operator(body: Body, op: str, left: Result, right: Result, node: ast.N
     if made is None and isinstance(right, CollectionLiteral):
         right = collection_literals.literal_like(body, right, left)
         made = dunder(body, left, f"__{name}__", [right], node)
+    if made is None and _is_word(left) and not parameter_inference.is_literal(body, right):
+        made = dunder(body, conversions.materialize(body, left), f"__{name}__", [right], node)
     if made is None:
         made = dunder(body, right, f"__r{name}__", [left], node)
     if (
@@ -68,6 +70,15 @@ def apply_operator(body: Body, op: str, left: Result, right: Result, node: ast.N
     if made is None:
         no_operator(body, op, left, right, node)
     return made
+
+
+def _is_word(value: Result) -> bool:
+    """Return whether a value is a literal that fits an `Int`: `3 - n` of a `UInt` is one, before `UInt.__rsub__`."""
+    ty = value.ty if isinstance(value, (RValue, Place, ConstValue)) else None
+    if not isinstance(ty, StructTy) or ty.info.materialized is None or len(ty.params) != 1:
+        return False
+    (number,) = ty.params
+    return isinstance(number, ConstValue) and isinstance(number.data, int) and -(2**63) <= number.data < 2**63
 
 
 def _literals(body: Body, name: str, left: ConstValue, right: Val, node: ast.Node) -> Val | None:
