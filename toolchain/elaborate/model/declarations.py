@@ -256,6 +256,7 @@ class ModuleInfo:
             (`__call_location[inline_count=2]`).
         star_imports: the packages that it imports with `*`.
         imported_roots: the first names of the modules that it imports; the main file sees these modules by name.
+        roots_inside: the same of imports inside its functions and structs; None: nobody has asked.
     """
 
     name: str
@@ -266,6 +267,7 @@ class ModuleInfo:
     reads_outer_call_location: bool = False
     star_imports: "list[ModuleInfo]" = field(default_factory=list)
     imported_roots: set[str] = field(default_factory=set)
+    roots_inside: set[str] | None = None
 
 
 @entity

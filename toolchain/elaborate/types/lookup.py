@@ -47,7 +47,7 @@ def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding
     if (
         module.name == "__main__"
         and package.has(name)
-        and (name in module.imported_roots or _is_imported_inside(module, name))
+        and (name in module.imported_roots or name in _roots_inside(module))
     ):
         node = package.find(name, module.node)
         if node is not None and not node.source.is_library:
@@ -72,18 +72,18 @@ def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding
     return None
 
 
-def _is_imported_inside(module: ModuleInfo, name: str) -> bool:
-    """Return whether any function of a module imports from another one of this name."""
-    tree = Tree()
-    for function in module.node.body:
-        for node in tree.walk(function) if isinstance(function, (ast.FunctionDecl, ast.StructDecl)) else ():
-            match node:
-                case ast.Import(names=names):
-                    if any(written.partition(".")[0] == name for written, _ in names):
-                        return True
-                case ast.FromImport(module=written, level=0):
-                    if written.partition(".")[0] == name:
-                        return True
-                case _:
-                    pass
-    return False
+def _roots_inside(module: ModuleInfo) -> set[str]:
+    """Return the first names of the modules from which functions and structs of a module import."""
+    if module.roots_inside is None:
+        module.roots_inside = set()
+        tree = Tree()
+        for function in module.node.body:
+            for node in tree.walk(function) if isinstance(function, (ast.FunctionDecl, ast.StructDecl)) else ():
+                match node:
+                    case ast.Import(names=names):
+                        module.roots_inside |= {written.partition(".")[0] for written, _ in names}
+                    case ast.FromImport(module=written, level=0):
+                        module.roots_inside.add(written.partition(".")[0])
+                    case _:
+                        pass
+    return module.roots_inside
