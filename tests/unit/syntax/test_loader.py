@@ -1,5 +1,6 @@
 """Finding and reading modules."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,8 @@ def test_line_ends_in_literals(tmp_path: Path) -> None:
         assert isinstance(values[0], ast.StrLit) and values[0].value == f"x{end}yz\n"
         assert isinstance(values[1], ast.StrLit) and values[1].value == f"\\{end}"
         assert made.root.source.as_read() == text.replace("\n", end)
+        copied = pickle.loads(pickle.dumps(made.root.source))
+        assert (copied.text, copied.line_ends) == (text, made.root.source.line_ends)
 
 
 def test_an_empty_file_is_a_module(tmp_path: Path) -> None:

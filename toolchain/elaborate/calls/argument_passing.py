@@ -69,7 +69,7 @@ def emit_call_with(
     loans: tuple[nodes.Local, ...] | None = ()
     points = False
     if signature.result == "ref" or struct_types.origins_of(body.elab, signature.result_ty):
-        loans = loans_of_call(body, signature, values)
+        loans = None if signature.points_anywhere else loans_of_call(body, signature, values)
         points = not body.frame.module.is_library
     if signature.through_memory:
         if signature.result == "ref":

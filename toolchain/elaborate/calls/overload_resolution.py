@@ -37,7 +37,7 @@ from ktc.elaborate.ownership import origin_agreement
 from ktc.elaborate.resolve.hints import argument_hint, direct_call_hint, launch_brackets_hint
 from ktc.elaborate.types import struct_members, struct_types, type_printer, type_relations, well_known
 
-MISPLACED, CONVERSION, VARIADIC, LITERAL, GENERIC = 100000, 1000, 100, 10, 1
+MISPLACED, CONVERSION, LITERAL, VARIADIC, GENERIC, DISPLAY = (1000**rank for rank in (5, 4, 3, 2, 1, 0))
 
 
 def choose_cached(
@@ -127,7 +127,7 @@ def choose(
         if found is None:
             continue
         if receiver and fn.static:
-            found.cost += 1  # through a value the methods are meant first
+            found.cost += GENERIC  # through a value the methods are meant first
         if not best or found.cost < best[0].cost:
             best = [found]
         elif found.cost == best[0].cost:

@@ -9,7 +9,7 @@ from functools import partial
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
-from ktc.elaborate.calls.overload_resolution import CONVERSION, LITERAL
+from ktc.elaborate.calls.overload_resolution import CONVERSION, DISPLAY
 from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.closures import function_pointers
 from ktc.elaborate.expressions import literals, operands
@@ -123,10 +123,11 @@ def collection_cost(body: Body, late: CollectionLiteral | ast.Expr, expected: Ty
     if wants is not None:
         parts = (literal.items, literal.values) if literal.name == "Dict" else (literal.items,)
         fits = all(_is_convertible(body, arg, kind) for part, kind in zip(parts, wants, strict=True) for arg in part)
-        return LITERAL if fits else None
+        return DISPLAY if fits else None
     if not literal.keywords and _has_literal_constructor(body, expected, FLAGS[literal.name]):
         lanes = _lanes(expected)
-        return LITERAL if lanes is None or lanes == len(literal.items) > 1 else None
+        fits = lanes in (None, len(literal.items)) and (literal.name == "Dict" or _is_taken(body, literal, expected))
+        return DISPLAY if fits else None
     if literal.ty is not None and overload_resolution.conversion(body, literal.ty, expected) is not None:
         return CONVERSION
     if literal.values or (literal.name == "List" and not literal.items):
@@ -145,8 +146,9 @@ def _is_convertible(body: Body, arg: Arg, expected: ParameterArgument) -> bool:
     value = arg.value
     if not isinstance(expected, Ty):
         return False
-    if isinstance(value, CollectionLiteral):
-        return collection_cost(body, value, expected) is not None
+    if isinstance(value, CollectionLiteral):  # a number is not meant by '[1]' inside of another
+        is_number = isinstance(expected, StructTy) and _lanes(expected) == 1
+        return not is_number and collection_cost(body, value, expected) is not None
     if isinstance(value, FunctionValue):
         return isinstance(expected, FunctionTy)
     return (
@@ -175,6 +177,19 @@ def _has_literal_constructor(body: Body, expected: StructTy, flag: str) -> bool:
     """Return whether a constructor of a type takes collection literals."""
     inits = struct_members.method_set(body.elab, expected, "__init__")
     return inits is not None and any(a.name == flag for f in inits.functions for a in f.node.args)
+
+
+def _is_taken(body: Body, literal: CollectionLiteral, expected: StructTy) -> bool:
+    """Return whether a constructor of a type takes the elements of a collection literal."""
+    span, flagged = body.at(literal.node), []
+    if literal.name != "Slice":  # its flag always has a default value
+        nothing = RValue(well_known.tuple_type(body.elab, ()), None)  # type: ignore[arg-type]
+        flagged = [Arg(nothing, span, FLAGS[literal.name])]
+    inits = struct_members.method_set(body.elab, expected, "__init__")
+    items = list(literal.items)
+    return inits is not None and bool(
+        overload_resolution.choose(body, inits, expected, (), (), items, flagged, span, quiet=True)
+    )
 
 
 def _lanes(expected: StructTy) -> int | None:

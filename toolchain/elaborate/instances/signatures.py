@@ -32,6 +32,7 @@ from ktc.elaborate.tree.argument_uses import (
     dereferences,
     names_in,
     pointed_arguments,
+    points_anywhere,
     root_of,
     unlinked_arguments,
 )
@@ -182,6 +183,7 @@ def signature(
         changes=changes,
         borrowed_fields=fields,
         unlinked_args=() if fn.module.is_library else unlinked_arguments(fn),
+        points_anywhere=points_anywhere(fn),
         result_space=max([_space(elab, node, scope, fn) for node in (fn.node.result_ref or ())[1:]], default=0),
     )
 

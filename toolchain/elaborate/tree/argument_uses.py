@@ -88,6 +88,14 @@ def borrowed_arguments(fn: FunctionInfo) -> BorrowedArguments:
     return known
 
 
+_ANYWHERE = frozenset(("MutAnyOrigin", "ImmutAnyOrigin", "MutableAnyOrigin", "ImmutableAnyOrigin"))
+
+
+def points_anywhere(fn: FunctionInfo) -> bool:
+    """Return whether `ref [...]` says that the result may point into any variable."""
+    return any(not _ANYWHERE.isdisjoint(names_in(origin)) for origin in fn.node.result_ref or ())
+
+
 _PLACES = frozenset(("origin_of", "__origin_of", "type_of", "__type_of"))
 """What takes a place of memory in a type."""
 _VIEWS = frozenset(("StringSlice", "Span", "Pointer"))

@@ -167,9 +167,7 @@ def _with_operands(source: Source, shows: Sequence[int]) -> Source:
         parts.append(text[last:end] + message)
         ends = {at + len(message) if at >= end + added else at: spelled for at, spelled in ends.items()}
         last, added = end, added + len(message)
-    changed = Source(source.path, "".join(parts) + text[last:], source.is_library)
-    changed.line_ends = ends
-    return changed
+    return Source(source.path, "".join(parts) + text[last:], source.is_library, line_ends=ends)
 
 
 def _start_of(text: str, end: int) -> int:
