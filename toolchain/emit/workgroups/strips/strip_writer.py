@@ -167,7 +167,9 @@ class SegmentWriter(LeafWriter):
         """Write the loop, and the way on if all lanes take the same."""
         at, row, whole = self.prefix, self.strip.at, self.strip
         self.names |= {"%s1": f"%{row}.s1", "%s2": f"%{row}.s2"}
-        self.names |= whole.whole.done_once()
+        done = whole.whole.done_once()
+        self.names |= done
+        self.hoisted |= done.keys()  # more than this segment would do once: what a strip's lanes may have of their own
         for phi in self.graph.blocks[self.leaf.part.head].phis:
             if whole.strip.slots.get(phi.name) == SCALAR:
                 place = whole.slots[phi.name]
