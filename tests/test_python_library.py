@@ -506,6 +506,7 @@ def test_extension_modules(program_cache: Path, tmp_path: Path) -> None:
     module = imported(tmp_path / "python_module.so")
     assert (module.factorial(5), module.factorial.__doc__, module.shout("a", "b")) == (120, "Compute n!", "ab!")
     assert module.count_all(1, 2, 3) == 3 and module.nothing() is None
+    assert module.named_too(1, by=2) == 3 and module.Account.named_too(4, by=3) == 7
     assert refused(Exception, lambda: module.factorial(-1)) == "negative"
     assert refused(TypeError, lambda: module.shout(1)) == "takes 2 positional arguments but 1 was given"
     assert module.scaled(3, by=4) == 12 and module.scaled(3, by=4, plus=1) == 13
