@@ -31,6 +31,7 @@ from ktc.elaborate.model.types import (
     FunctionValue,
     Named,
     ParameterArgument,
+    PartialTy,
     StructTy,
     UnboundParameter,
 )
@@ -167,7 +168,9 @@ class Dispatch(ElaborationApi):
     def construct(self, body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
         return construction.construct(body, ty, pos, kw, span)
 
-    def convert_constant(self, elab: Elaboration, value: ConstValue | FunctionValue, expected: Ty) -> ConstValue | None:
+    def convert_constant(
+        self, elab: Elaboration, value: ConstValue | FunctionValue, expected: Ty | PartialTy
+    ) -> ConstValue | None:
         return evaluation.convert_constant(elab, value, expected)
 
     def declared_function(

@@ -258,12 +258,12 @@ def _infer_through_conversion(
 ) -> None:
     if body.site.inferring:
         return
-    made = _converted_type(body, have, expected, value)
+    made = converted_type(body, have, expected, value)
     if made is not None:
         unification.unify(body.elab, expected, made, bound)
 
 
-def _converted_type(body: Body, have: StructTy, expected: StructTy | PartialTy, value: Result) -> StructTy | None:
+def converted_type(body: Body, have: StructTy, expected: StructTy | PartialTy, value: Result) -> StructTy | None:
     """Return the type that an implicit constructor of a partly open type makes of a value."""
     span = body.frame.span or body.elab.main_span()
     arg = Arg(value if isinstance(value, Place) else RValue(have, None), span)  # type: ignore[arg-type]
@@ -373,7 +373,7 @@ def actual_types(body: Body, fn: FunctionInfo, self_ty: StructTy | None, slots: 
             if isinstance(kind, StructTy) and _leaves_open(fn, fn.node.args[i]) and not body.site.inferring:
                 expected = unification.signature_pattern(body.elab, fn, self_ty).args[i]
                 if isinstance(expected, PartialTy) and expected.info is not kind.info:
-                    kind = _converted_type(body, kind, expected, slot.value) or kind
+                    kind = converted_type(body, kind, expected, slot.value) or kind
             found.append(kind)
         elif isinstance(slot, list):
             kinds: list[ParameterArgument] = []

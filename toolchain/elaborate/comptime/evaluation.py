@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.builder import variables
-from ktc.elaborate.calls import conversions
+from ktc.elaborate.calls import conversions, parameter_inference
 from ktc.elaborate.comptime import running
 from ktc.elaborate.generics import archetypes, function_types, parameter_binding
 from ktc.elaborate.instances import function_instances
@@ -188,17 +188,33 @@ def typed_constant(
             elab.reporter.end_constant()
 
 
-def convert_constant(elab: Elaboration, value: ConstValue | FunctionValue, expected: Ty) -> ConstValue | None:
-    """Convert a constant, or a function, to another type by an implicit conversion, or return None; remembered."""
+def convert_constant(
+    elab: Elaboration, value: ConstValue | FunctionValue, expected: Ty | PartialTy
+) -> ConstValue | None:
+    """Convert a constant, or a function, to another type by an implicit conversion, or return None; remembered.
+
+    Args:
+        expected: may be open in part, for a constant: the conversion tells the rest.
+    """
     memo, key = elab.instances.state.memo, ("constant", value, expected)
     if key not in memo:
-        found = _from_literal(elab, value, expected)
-        if found is None:
-            body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
-            made = conversions.try_convert(body, value, expected, None)
+        body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
+        to = _complete(body, value, expected)
+        found = _from_literal(elab, value, to) if to is not None else None
+        if found is None and to is not None:
+            made = conversions.try_convert(body, value, to, None)
             found = param(body, made, None) if made else None
         memo[key] = found if isinstance(found, ConstValue) else None
     return memo[key]  # type: ignore[no-any-return]
+
+
+def _complete(body: Body, value: ConstValue | FunctionValue, expected: Ty | PartialTy) -> Ty | None:
+    """Return a type with what is open in it inferred from the value that is converted, or None if nothing tells it."""
+    if not isinstance(expected, PartialTy) and not (isinstance(expected, StructTy) and expected.symbolic):
+        return expected
+    if not isinstance(value, ConstValue) or not isinstance(value.ty, StructTy):
+        return None
+    return parameter_inference.converted_type(body, value.ty, expected, value)
 
 
 def _noted(body: Body, node: ast.Expr, value: ParameterArgument) -> ParameterArgument:

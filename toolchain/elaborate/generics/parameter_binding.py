@@ -5,10 +5,10 @@ from functools import partial
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.generics import conformance, function_types, parameter_assignment, unification
+from ktc.elaborate.generics import conformance, constant_parameters, function_types, parameter_assignment, unification
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Mismatch, at_parameter, not_a_value, not_given, not_inferred, place_of, unfit
+from ktc.elaborate.model.errors import Mismatch, at_parameter, not_a_value, not_given, not_inferred, place_of
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
     OPAQUE,
@@ -18,7 +18,6 @@ from ktc.elaborate.model.types import (
     FunctionValue,
     Metatype,
     Named,
-    OriginValue,
     ParameterArgument,
     ParameterPack,
     ParameterValue,
@@ -28,8 +27,7 @@ from ktc.elaborate.model.types import (
     UnboundParameter,
     is_symbolic,
 )
-from ktc.elaborate.types import primitive_types, struct_types, type_printer, type_relations, well_known
-from ktc.elaborate.types.type_relations import as_mutable
+from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
 from ktc.syntax import ast
 
 
@@ -173,40 +171,15 @@ def _declared_one(
         value = type_with_defaults(elab, value)
         conformance.check_conforms(elab, param, value, expected, what)
         return value
-    if (
-        isinstance(expected, StructTy)
-        and isinstance(value, ConstValue)
-        and value.ty is not expected
-        and not expected.symbolic
-    ):
-        is_alike = getattr(value.ty, "info", expected.info) is expected.info
-        if isinstance(value.data, OriginValue) and (is_alike or not struct_types.fields_of(elab, expected)):
-            if not value.data.mutable and _is_mutable_origin(expected):
-                text = f"parameter '{param.name}' of {what} must be a mutable origin, and the origin given is immutable"
-                raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
-            return ConstValue(expected, as_mutable(value.data, expected))
-        if type_relations.fits(elab, value.ty, expected):
-            return ConstValue(expected, value.data)
-        converted = elab.api.convert_constant(elab, value, expected)
-        if converted is None:
-            raise unfit(param.name, what, expected, value, partial(type_printer.type_name, elab))
-        return converted
-    if isinstance(expected, StructTy) and isinstance(value, FunctionValue) and not expected.symbolic:
-        made = elab.api.convert_constant(elab, value, expected)  # as a closure into an 'Optional'
-        if made is None:
-            raise unfit(param.name, what, expected, value, partial(type_printer.type_name, elab))
-        return made
+    if isinstance(expected, StructTy) and isinstance(value, (ConstValue, FunctionValue)) and not expected.symbolic:
+        return constant_parameters.converted(elab, param, value, expected, what)
+    if isinstance(expected, PartialTy):
+        return constant_parameters.of_open_type(elab, param, value, expected, what)
     if isinstance(expected, FunctionTy) and not expected.symbolic:
         return elab.api.declared_function(elab, param, value, expected, what)
     if isinstance(expected, StructTy) and isinstance(value, Ty):
         raise not_a_value(param.name, what, expected, value, partial(type_printer.type_name, elab))
     return value
-
-
-def _is_mutable_origin(expected: StructTy) -> bool:
-    """Return whether a type of origins is `MutOrigin`."""
-    mut = expected.params[0] if expected.params else None
-    return isinstance(mut, ConstValue) and mut.data == 1
 
 
 def apply_struct(

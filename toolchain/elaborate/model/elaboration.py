@@ -40,6 +40,7 @@ from ktc.elaborate.model.types import (
     FunctionValue,
     Named,
     ParameterArgument,
+    PartialTy,
     StructTy,
     UnboundParameter,
 )
@@ -122,7 +123,7 @@ class ElaborationApi:
         raise NotImplementedError
 
     def convert_constant(
-        self, elab: "Elaboration", value: ConstValue | FunctionValue, expected: Ty
+        self, elab: "Elaboration", value: ConstValue | FunctionValue, expected: "Ty | PartialTy"
     ) -> ConstValue | None:
         """Convert a constant to another type by an implicit conversion, or return None; remembered."""
         raise NotImplementedError
