@@ -57,7 +57,8 @@ def no_match(
     given = [f"'{_shown(body, arg)}'" for arg in pos if arg.span != span] + [f"{arg.name}=" for arg in kw]
     text = f"no {what} accepts these arguments" + (f": {', '.join(given)}" if given else "")
     hints = [reason.help() for _, reason in failures if reason.code is Code.UNSATISFIED_TRAIT]
-    help = next(filter(None, hints), "") or call_hint(name, given)
+    foreign = foreign_call_hint(name, fn.module.is_library, Code.NO_MATCHING_OVERLOAD.id)
+    help = next(filter(None, hints), "") or call_hint(name, given) or foreign
     body.elab.report(Code.NO_MATCHING_OVERLOAD, text, span, help, body.frame.instance, tuple(reasons.values())[:MANY])
     raise ErrorReported
 

@@ -62,22 +62,29 @@ def prim_type(body: Body, node: ast.Subscript, name: str) -> Result:
         body.fail(Code.TYPE_MISMATCH, str(error), body.at(node))
 
 
-def _check_order(body: Body, node: ast.Subscript, params: tuple[ast.Param, ...]) -> None:
-    """Report a value without a name after a named one; only those that can be inferred may stand before it."""
-    values = [arg for arg in node.args if not isinstance(arg, ast.Star)] if node.keywords else []
-    if not values or body.frame.module.is_library:
+def _check_keywords(body: Body, node: ast.Subscript, params: tuple[ast.Param, ...]) -> None:
+    """Report a name for a parameter that is passed by position only, and a value without a name after a named one.
+
+    Only values that can be inferred may stand before those without a name.
+    """
+    if not node.keywords or body.frame.module.is_library:
         return
-    written = {param.name for param in params if param.kind != "infer"}
-    last = values[-1]
-    if any(keyword.start < last.start and keyword.name in written for keyword in node.keywords):
-        body.fail(Code.SYNTAX_ERROR, "a positional parameter follows a keyword parameter", body.at(last))
+    kinds = {param.name: param.kind for param in params}
+    for keyword in node.keywords:
+        if kinds.get(keyword.name) in ("pos", "star"):
+            text = f"parameter '{keyword.name}' is passed by position only"
+            body.fail(Code.UNKNOWN_ARGUMENT, text, body.at(keyword), "leave its name out")
+    values = [arg for arg in node.args if not isinstance(arg, ast.Star)]
+    named = [keyword for keyword in node.keywords if kinds.get(keyword.name, "infer") != "infer"]
+    if values and any(keyword.start < values[-1].start for keyword in named):
+        body.fail(Code.SYNTAX_ERROR, "a positional parameter follows a keyword parameter", body.at(values[-1]))
 
 
 def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
     """Give parameters to a type or function, or index a value."""
     match base:
         case PartialTy(info, params):
-            _check_order(body, node, info.node.params)
+            _check_keywords(body, node, info.node.params)
             positional, named = evaluation.param_list(body, node)
             if node.args and isinstance(node.args[-1], ast.Star) and positional and positional[-1] is None:
                 slots = zip(info.node.params, params, strict=True)  # '*_' leaves all open that stand behind it
@@ -95,9 +102,11 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
             )
         case FunctionValue():
             if len(base.overloads.functions) == 1:
-                _check_order(body, node, base.overloads.functions[0].node.params)
+                _check_keywords(body, node, base.overloads.functions[0].node.params)
             return parameter_binding.bind_parameters(body.elab, base, *evaluation.param_list(body, node))
         case Method(value, fn):
+            if len(fn.overloads.functions) == 1:
+                _check_keywords(body, node, fn.overloads.functions[0].node.params)
             return Method(value, function_types.with_parameters(body.elab, fn, *evaluation.param_list(body, node)))
         case BoundAlias(alias, owner):
             return parameter_binding.apply_alias(body.elab, alias, *evaluation.param_list(body, node), owner)

@@ -83,12 +83,8 @@ def assign_parameters(
             raise at_parameter(reason, "", len(slots))
     if star is not None and rest:
         given[star.name] = ParameterPack(tuple(rest)) if rest != [None] else None  # '*_' leaves it open
-    by_name = {p.name: p.kind for p in params} if named else {}
+    by_name = {p.name for p in params} if named else set()
     for name, value in named:
-        if by_name.get(name) in ("pos", "star"):
-            text = f"parameter '{name}' of {what} is passed by position only"
-            reason = Mismatch(Code.UNKNOWN_ARGUMENT, text, weight=3, hint="leave its name out")
-            raise at_parameter(reason, name)
         if name and name not in by_name:
             wrong = (name, tuple(p.name for p in params))
             reason = Mismatch(Code.UNKNOWN_ARGUMENT, f"{what} has no parameter '{name}'", weight=3, wrong=wrong)

@@ -187,7 +187,7 @@ ARGUMENTS: Mapping[str, str] = MappingProxyType({
 
 FOREIGN_CALLS: Mapping[str, str] = MappingProxyType({
     "enqueue_create_buffer too-many-arguments": "the type goes in brackets: '…[DType.float32](count)'",
-    "stack_allocation wrong-parameter-count": "name it: '[count, Float32, address_space=AddressSpace.SHARED]'",
+    "stack_allocation no-matching-overload": "name the space: '[count, Float32, address_space=AddressSpace.SHARED]'",
     "randint": "it fills memory with numbers; one number from 'low' to 'high' is 'random_si64(low, high)'",
     "rand": "it fills memory with numbers; one number from 0 to 1 is 'random_float64()'",
     "randn": "it fills memory with numbers; one normally distributed number is 'randn_float64()'",
