@@ -227,3 +227,14 @@ def test_a_launch_that_is_reached_later_makes_its_kernel(program_cache: Path, tm
     source.write_text(HEAD + "    p[t] = 2\n" + TAIL.replace(f"    {start}\n", rest), "utf-8")
     made = device_modules(source, ["sm_90", "cpu"], Cache(program_cache))
     assert {name: len(modules) for name, modules in made.items()} == {"sm_90": 1, "cpu": 1}
+
+
+def test_constant_memory_keeps_its_name(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """A launch finds by its name what it fills."""
+    body = """
+    var few = stack_allocation[4, Float32, name = StaticString("factors"), address_space = AddressSpace.CONSTANT]()
+    var one = stack_allocation[1, Int32, StaticString("shift"), address_space = AddressSpace.CONSTANT]()
+    q[t] = few[t % 4] + Float32(one[0])
+"""
+    text = ptx(body, tmp_path, program_cache, workers)
+    assert re.findall(r"^\.visible \.const .*\.b8 (.*);", text, re.MULTILINE) == ["factors[16]", "shift[4]"], text
