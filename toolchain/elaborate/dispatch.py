@@ -36,7 +36,15 @@ from ktc.elaborate.model.types import (
     UnboundParameter,
 )
 from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, ComputedAccess, Place, Result, RValue, Val
-from ktc.elaborate.statements import assignments, augmented_assignments, blocks, exits, item_assignments, loops
+from ktc.elaborate.statements import (
+    assignments,
+    augmented_assignments,
+    blocks,
+    comprehensions,
+    exits,
+    item_assignments,
+    loops,
+)
 from ktc.elaborate.types import well_known
 from ktc.ir import nodes
 from ktc.ir.nodes import Value
@@ -71,7 +79,7 @@ EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Result]] =
         ast.Transfer: lambda body, node, _: literals.transfer(body, node, node.value),
         ast.Walrus: lambda body, node, _: assignments.walrus(body, node),
         ast.FString: lambda body, node, _: literals.fstring(body, node),
-        ast.Comprehension: lambda body, node, _: loops.comprehension(body, node),
+        ast.Comprehension: comprehensions.comprehension,
         ast.Star: lambda body, node, _: body.api.expr(body, node.value),
         ast.FunctionType: lambda body, node, _: literals.function_type(body, node),
         ast.Slice: lambda body, node, _: literals.slice_of(body, node),

@@ -47,7 +47,8 @@ def tuple_of(body: Body, node: ast.TupleLit, items: tuple[ast.Expr, ...], expect
     item_types = _item_types(body, expected, len(items))
     values = [
         operands.operand(body, item, partial(body.api.expr, body))
-        if item_type is None or not isinstance(item, (ast.ListLit, ast.SetLit, ast.DictLit, ast.TupleLit))
+        if item_type is None
+        or not isinstance(item, (ast.ListLit, ast.SetLit, ast.DictLit, ast.TupleLit, ast.Comprehension))
         else body.api.expr(body, item, item_type)
         for item, item_type in zip(items, item_types, strict=True)
     ]

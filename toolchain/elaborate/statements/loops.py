@@ -7,13 +7,11 @@ from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import dead_code, materialization, place_operations, variables
-from ktc.elaborate.calls import call_lowering, conversions
+from ktc.elaborate.calls import conversions
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions, operators
-from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import ConstValue, StructTy
 from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val, Var
 from ktc.elaborate.resolve.hints import iteration_hint
@@ -267,37 +265,3 @@ def _name_parts(body: Body, target: ast.Expr, value: Result, names: dict[str, Bi
             inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
             found = item_assignments.apply_index(inner, value, [number], target)
             _name_parts(body, part, evaluation.param(inner, found, span), names, span)
-
-
-def comprehension(body: Body, node: ast.Comprehension) -> Result:
-    """Elaborate a comprehension: loops that add to a collection, which is made before them."""
-    before = body.statements
-    made: list[Place] = []
-    names = {"list": ("List", "append"), "set": ("Set", "add"), "dict": ("Dict", "__setitem__")}
-    struct, method = names[node.kind]
-
-    def add() -> None:
-        parts = [conversions.materialize_value(body, body.api.expr(body, node.item))]
-        if node.value is not None:
-            parts.append(conversions.materialize_value(body, body.api.expr(body, node.value)))
-        if not made:
-            inner = body.swap_statements(before)
-            ty = parameter_binding.library_struct(body.elab, struct, tuple(p.ty for p in parts))
-            made.append(materialization.as_place(body, call_lowering.call(body, ty, [], [], body.at(node))))
-            body.swap_statements(inner)
-        target = Place(made[0].ty, made[0].pointer, True, made[0].local)
-        if (
-            operators.dunder(body, target, method, [variable_declarations.snapshot(body, p) for p in parts], node)
-            is None
-        ):
-            body.fail(Code.TYPE_MISMATCH, "this item cannot be added to the collection", body.at(node.item))
-
-    nested: ast.Stmt = ast.CollectItem(node.start, node.end, add)
-    for clause in reversed(node.clauses):
-        for condition in reversed(clause.conditions):
-            nested = ast.If(condition.start, condition.end, condition, (nested,), (), False)
-        nested = ast.For(clause.start, clause.end, clause.target, "", clause.iter, (nested,), (), False)
-    body.api.statement(body, nested)
-    if not made:
-        raise ErrorReported
-    return made[0]
