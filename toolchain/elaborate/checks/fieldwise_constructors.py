@@ -30,7 +30,8 @@ def check_fieldwise(elab: Elaboration, info: StructInfo, ty: StructTy) -> None:
             elab.reporter.sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, fn.span(), text, "remove one of the two"))
 
 
-def _arguments(fn: FunctionInfo) -> list[ast.Param]:
+def constructor_arguments(fn: FunctionInfo) -> list[ast.Param]:
+    """Return the arguments of a constructor, without the value that it makes."""
     return [arg for arg in fn.node.args[1:] if arg.convention != "out"]
 
 
@@ -38,7 +39,7 @@ def _is_plain(fn: FunctionInfo) -> bool:
     """Return whether a constructor takes values, as many as are written, and has no parameters."""
     return not fn.node.params and all(
         arg.kind in ("pos", "any", "kw") and arg.convention not in ("mut", "inout", "ref") and arg.type is not None
-        for arg in _arguments(fn)
+        for arg in constructor_arguments(fn)
     )
 
 
@@ -48,7 +49,7 @@ def _argument_types(elab: Elaboration, fn: FunctionInfo, ty: StructTy) -> list[P
     try:
         return [
             unification.evaluate_pattern(elab, arg.type, scope, fn.module)
-            for arg in _arguments(fn)
+            for arg in constructor_arguments(fn)
             if arg.type is not None
         ]
     except (ErrorReported, Mismatch, Symbolic, NoArchetype):

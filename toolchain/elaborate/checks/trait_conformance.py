@@ -9,7 +9,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.builder.linear_types import check_fields
-from ktc.elaborate.checks.fieldwise_constructors import check_fieldwise
+from ktc.elaborate.checks.fieldwise_constructors import check_fieldwise, constructor_arguments
 from ktc.elaborate.checks.register_passable import check_registers
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.generics import archetypes, unification
@@ -47,11 +47,29 @@ def check_traits(elab: Elaboration, info: StructInfo) -> None:
                     _report(elab, info, trait, f"lacks the alias '{name}' that", member)
                 elif isinstance(own, AliasInfo) and not _alias_fits(elab, ty, member, own):
                     _report(elab, info, trait, f"has no '{name}' of the kind that", member)
+            elif isinstance(member, OverloadSet) and name == "__init__":
+                for expected in member.functions:
+                    if expected.node.body is None and not _constructs(info, own, expected):
+                        _report(elab, info, trait, "lacks the constructor that", expected)
             elif isinstance(member, OverloadSet) and name not in MADE:
                 if own is None and name not in given and struct_members.implied_member(elab, info, name) is None:
                     _report(elab, info, trait, f"lacks the method '{name}' that", member.functions[0])
                 elif isinstance(own, OverloadSet) and name not in given:
                     _compare(elab, info, ty, trait, member, own)
+
+
+def _constructs(info: StructInfo, own: object, expected: FunctionInfo) -> bool:
+    """Return whether a constructor of a struct takes as many arguments as one that a trait declares."""
+    count = len(constructor_arguments(expected))
+    if info.fieldwise and len(info.field_nodes) == count:
+        return True
+    for fn in own.functions if isinstance(own, OverloadSet) else ():
+        args = constructor_arguments(fn)
+        several = any(arg.kind in ("star", "starstar") for arg in args)
+        required = [arg for arg in args if arg.default is None and arg.kind not in ("star", "starstar")]
+        if len(required) <= count and (several or count <= len(args)):
+            return True
+    return False
 
 
 def check_cycle(elab: Elaboration, info: TraitInfo) -> None:
