@@ -209,23 +209,35 @@ def _constants(body: Body, args: list[Arg], expected: ParameterArgument) -> Pack
 
 
 def _list_of(body: Body, pack: ParameterPack | PackValue) -> Val:
-    """Return the values of a variadic parameter as a list; of types and functions it has only the length."""
+    """Return the values of a variadic parameter as a list; of types it has only the length."""
     items: list[Result] = list(pack.items)
-    empty = getattr(pack, "kind", None)
-    kind: Ty = empty if isinstance(empty, (StructTy, FunctionTy)) else well_known.library_type(body.elab, "NoneType")
+    declared = getattr(pack, "kind", None)
+    kind: Ty = well_known.library_type(body.elab, "NoneType")
+    if isinstance(declared, (StructTy, FunctionTy)):
+        kind = declared
     start: Value | None = nodes.Const(types.PTR, 0)
-    if items and (isinstance(pack, PackValue) or all(isinstance(item, ConstValue) for item in items)):
+    values: list[Result] = []
+    if isinstance(declared, FunctionTy):
+        values = [conversions.try_convert(body, item, declared, None) for item in items]
+    elif isinstance(pack, PackValue) or all(isinstance(item, ConstValue) for item in items):
         values = [conversions.materialize_value(body, item) for item in items]
-        kind, start = values[0].ty, None
-        constants = [item for item in values if isinstance(item, ConstValue)]
+    if values and all(isinstance(value, (RValue, Place, ConstValue)) for value in values):
+        kind, start, items = values[0].ty, None, values  # type: ignore[union-attr]
+        constants = [item for item in map(_as_constant, values) if item is not None]
         if body.frame.comptime and len(constants) == len(values):
             # the list may become a constant, and outlive this evaluation
             start = ir_values.constant_places(body, constants)
-        items = [*values]
     sig = ArgumentSignature("", kind, "read", "star", ANONYMOUS_ARGUMENT, "memory", "list")
     if start is not None:
         return inlining.variadic_value(body, sig, [start, nodes.Const(types.I64, len(items))])
     return inlining.pack_value(body, sig, PackValue(tuple(materialization.as_place(body, item) for item in items)))
+
+
+def _as_constant(value: Result) -> ConstValue | None:
+    """Return a value as a constant, if it is one; a function is one by its address."""
+    if isinstance(value, RValue) and isinstance(value.ty, FunctionTy) and isinstance(value.ir, nodes.Const):
+        return ConstValue(value.ty, value.ir.value)
+    return value if isinstance(value, ConstValue) else None
 
 
 def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], instance: Instance) -> PackValue:

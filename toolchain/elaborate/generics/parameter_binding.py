@@ -144,7 +144,7 @@ def _declared(
         return _declared_one(elab, param, value, expected, what)
     if isinstance(value, ParameterPack):
         found = tuple(_declared_one(elab, param, one, item, what) for one in value.items)
-        return ParameterPack(found, None if found else item)
+        return ParameterPack(found, item if not found or isinstance(item, FunctionTy) else None)
     if param.kind == "star":
         return _declared_one(elab, param, value, item, what)
     text = f"parameter '{param.name}' of {what} holds several: it must be a variadic parameter"

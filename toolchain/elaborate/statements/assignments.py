@@ -112,7 +112,13 @@ def _assign_through_reference(body: Body, var: Binding, target: ast.Expr, value:
 def walrus(body: Body, node: ast.Walrus) -> Result:
     """Elaborate `name := value`."""
     target = ast.Name(node.start, node.end, node.name)
-    assignment_targets.store(body, target, conversions.materialize(body, body.api.expr(body, node.value)), node)
+    try:
+        value = conversions.materialize(body, body.api.expr(body, node.value))
+    except ErrorReported:
+        if not body.frame.module.is_library and variables.find(body, node.name) is None:
+            body.frame.function_scope.names[node.name] = None  # a failed declaration
+        raise
+    assignment_targets.store(body, target, value, node)
     return body.api.expr(body, target)
 
 
