@@ -221,8 +221,9 @@ def _list_of(body: Body, pack: ParameterPack | PackValue) -> Val:
         values = [conversions.try_convert(body, item, declared, None) for item in items]
     elif isinstance(pack, PackValue) or all(isinstance(item, ConstValue) for item in items):
         values = [conversions.materialize_value(body, item) for item in items]
-    if values and all(isinstance(value, (RValue, Place, ConstValue)) for value in values):
-        kind, start, items = values[0].ty, None, values  # type: ignore[union-attr]
+    first = values[0] if values else None
+    if isinstance(first, (RValue, Place, ConstValue)) and None not in values:
+        kind, start, items = first.ty, None, values
         constants = [item for item in map(_as_constant, values) if item is not None]
         if body.frame.comptime and len(constants) == len(values):
             # the list may become a constant, and outlive this evaluation
