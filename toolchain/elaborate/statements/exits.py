@@ -1,4 +1,4 @@
-"""What leaves a body: `return`, `raise`, `try` and `with`."""
+"""What leaves a body: `return`, `raise` and `try`."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,7 +6,6 @@ from typing import TypeGuard
 
 from ktc.base.records import replace
 from ktc.diag.codes import Code
-from ktc.diag.source import Span
 from ktc.elaborate.builder import (
     dead_code,
     error_trace,
@@ -22,17 +21,16 @@ from ktc.elaborate.calls import argument_passing, call_lowering, conversions
 from ktc.elaborate.expressions import conditions
 from ktc.elaborate.instances import kernel_errors
 from ktc.elaborate.instances.reference_mutability import own_result
-from ktc.elaborate.model.declarations import OverloadSet, Scope, Ty
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
-from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val, Var
+from ktc.elaborate.model.types import ConstValue
+from ktc.elaborate.model.values import Arg, Binding, Place, RValue, Val, Var
 from ktc.elaborate.ownership.reference_escapes import check_returned, check_returned_place
 from ktc.elaborate.statements import overwrites, unreachable, variable_declarations
-from ktc.elaborate.statements.loops import NOT
 from ktc.elaborate.statements.variable_declarations import value_or_place
 from ktc.elaborate.tree.argument_uses import names_in
-from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer, well_known
-from ktc.ir import nodes, ops, types
+from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
+from ktc.ir import nodes, types
 from ktc.syntax import ast
 
 
@@ -206,7 +204,7 @@ def try_(body: Body, node: ast.Try) -> None:
     if node.handler is None and not body.flow.handlers and body.flow.error_argument is None and not body.frame.comptime:
         body.api.block(body, node.body)  # no handler can take an error, so the call that may raise is reported
     else:
-        caught = _guarded(body, lambda: body.api.block(body, node.body), end, node.orelse if node.handler else ())
+        caught = guarded(body, lambda: body.api.block(body, node.body), end, node.orelse if node.handler else ())
     if caught is not None:
         _handle(body, node, caught)
     elif node.handler is not None and not body.frame.module.is_library:
@@ -227,7 +225,7 @@ def try_(body: Body, node: ast.Try) -> None:
             body.api.block(body, node.final)
 
 
-def _guarded(body: Body, content: Callable[[], None], end: int, orelse: tuple[ast.Stmt, ...]) -> nodes.Local | None:
+def guarded(body: Body, content: Callable[[], None], end: int, orelse: tuple[ast.Stmt, ...]) -> nodes.Local | None:
     """Emit a part whose errors come to the statements after it; returns the error's local, None if none comes."""
     label = body.fresh()
     error_ty = well_known.error_type(body.elab)
@@ -259,7 +257,7 @@ def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
         outer = body.flow.cleanups.pop() if node.final else None
         if outer is not None:
             outer()
-        _reraise(body, place)
+        reraise(body, place)
         if outer is not None:
             body.flow.cleanups.append(outer)
         return
@@ -272,7 +270,7 @@ def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
     body.flow.current_error.pop()
 
 
-def _reraise(body: Body, place: Place) -> None:
+def reraise(body: Body, place: Place) -> None:
     moved = Place(place.ty, place.pointer, True, place.local, (), True)
     way = error_trace.error_target(body)
     if way is None:
@@ -280,121 +278,3 @@ def _reraise(body: Body, place: Place) -> None:
     label, local, pointer = way
     place_operations.init_place(body, place.ty, pointer, moved, body.frame.span)
     argument_passing.leave_raising(body, label, local)
-
-
-def _manager(body: Body, value: Result, span: Span) -> Place:
-    """Return a context manager of the statement's own: a variable is copied, or moved."""
-    is_own = isinstance(value, Place) and value.owned and value.local is not None and not value.local.name
-    if is_own or not isinstance(value, Place):
-        return argument_passing.owned_place(body, value, span)
-    place_operations.check_copy(body, value, span)
-    made = locals.temporary(body, value.ty, "", locals.loans_of(body, value))
-    place_operations.init_place(body, value.ty, made.pointer, value, span)
-    partial_moves.mark(body, "init", made)
-    return made
-
-
-def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, ...], node: ast.Node) -> None:
-    """Elaborate `with`."""
-    if not items:
-        body.api.block(body, content)
-        return
-    item, span = items[0], body.at(items[0])
-    manager = _manager(body, conversions.materialize(body, body.api.expr(body, item.value)), span)
-    enter = struct_members.method_set(body.elab, manager.ty, "__enter__")
-    leave = struct_members.method_set(body.elab, manager.ty, "__exit__")
-    if enter is None:
-        ty, help = manager.ty, ""
-        if isinstance(ty, StructTy) and not ty.info.module.is_library:
-            help = f"give '{ty.info.name}' the methods '__enter__' and '__exit__'"
-        body.fail(Code.NO_MEMBER, f"'{type_printer.type_name(body.elab, manager.ty)}' has no '__enter__'", span, help)
-    fetched = enter.functions[0].node.args[0].convention in ("var", "owned", "deinit")
-    if fetched and leave is not None and not body.frame.module.is_library:
-        kind = type_printer.type_name(body.elab, manager.ty)
-        text = f"'__enter__' of '{kind}' consumes its value, and '__exit__' needs it"
-        body.fail(Code.TYPE_MISMATCH, text, span, "let '__enter__' take 'self', or leave '__exit__' out")
-    subject = Place(manager.ty, manager.pointer, True, manager.local, manager.path, fetched)
-    bound = call_lowering.call_fn(body, FunctionValue(enter, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
-    outer, body.frame.scope = body.frame.scope, Scope(body.frame.scope, "block", {}, body=body)
-    try:
-        if item.name:
-            variable_declarations.declare_var(
-                body, item.name, conversions.materialize(body, bound), span, "with"
-            ) if not isinstance(bound, Place) or bound.owned else _alias_place(body, item.name, bound, span)
-        if leave is None or fetched:
-            with_(body, items[1:], content, node)
-            held = body.frame.scope.names[item.name] if item.name else bound
-            if isinstance(held, (Var, Place)) and held.local is not None and not body.dead:
-                body.emit(nodes.Mark("use", held.local))  # it lives to the end of the body
-        else:
-            _with_exit(body, leave, manager, items, content, node)
-    finally:
-        body.frame.scope = outer
-
-
-def _alias_place(body: Body, name: str, place: Place, span: Span) -> None:
-    body.frame.scope.names[name] = Var(name, place.ty, place, span, "with", body=body)
-
-
-def _with_exit(
-    body: Body,
-    leave: OverloadSet,
-    manager: Place,
-    items: tuple[ast.WithItem, ...],
-    content: tuple[ast.Stmt, ...],
-    node: ast.Node,
-) -> None:
-    span = body.at(items[0])
-    subject = Place(manager.ty, manager.pointer, True, manager.local, manager.path)
-
-    def close() -> None:
-        call_lowering.call_fn(body, FunctionValue(leave, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
-
-    done, end = body.fresh(), body.fresh()
-    body.open()
-    body.open()
-    body.flow.cleanups.append(close)
-    error = _guarded(body, lambda: with_(body, items[1:], content, node), end, ())
-    body.flow.cleanups.pop()
-    if error is not None:
-        _exit_with_error(body, leave, manager, error, subject, span)
-        if not body.dead:  # the error was handled: `__exit__` has been called
-            body.flow.used_labels.add(done)
-            body.emit(nodes.Break(done))
-    body.emit(nodes.Block(end, _close_list(body)))
-    body.set_dead(end not in body.flow.used_labels)
-    if not body.dead:
-        close()
-    inside, reaches = body.close(), not body.dead or done in body.flow.used_labels
-    body.set_dead(False)
-    body.emit(nodes.Block(done, inside))
-    body.set_dead(not reaches)
-
-
-def _close_list(body: Body) -> tuple[nodes.Statement, ...]:
-    """End a nested list; what comes next is reached."""
-    inside = body.close()
-    body.set_dead(False)
-    return inside
-
-
-def _exit_with_error(
-    body: Body, leave: OverloadSet, manager: Place, error: nodes.Local, subject: Place, span: Span
-) -> None:
-    error_ty = well_known.error_type(body.elab)
-    place = Place(error_ty, nodes.LocalAddress(error), True, error)
-    takers = [fn for fn in leave.functions if len(fn.node.args) > 1]
-    if takers:
-        both = [Arg(subject, span), Arg(Place(error_ty, place.pointer, False, error), span)]
-        method = FunctionValue(OverloadSet("__exit__", takers), (), (), manager.ty)  # type: ignore[arg-type]
-        answer = call_lowering.call_fn(body, method, both, [], span, True)
-        handled = conditions.condition(body, answer, ast.Pass(span.start, span.end))
-        body.open()
-        _reraise(body, place)
-        done = body.close()
-        body.set_dead(False)
-        body.emit(nodes.If(ops.build("xor", (handled, NOT)), done))
-        error_trace.end_trace(body)
-    else:
-        call_lowering.call_fn(body, FunctionValue(leave, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
-        _reraise(body, place)
