@@ -16,7 +16,7 @@ Source: CUDA C++ Programming Guide 13.0, table "Technical Specifications per Com
 _PROCESSORS = (
     # name, PTX version, dynamic shared KiB a block, title, further names
     ("sm_75", 65, 64, "NVIDIA Turing (T4, RTX 20)", ("t4",)),
-    ("sm_80", 74, 163, "NVIDIA Ampere (A100, A30)", ("a100",)),
+    ("sm_80", 74, 163, "NVIDIA Ampere (A100, A30)", ("a100", "cuda")),
     ("sm_86", 74, 99, "NVIDIA Ampere (A10, A40, RTX 30)", ("a10",)),
     ("sm_87", 74, 163, "NVIDIA Ampere (Jetson Orin)", ("orin",)),
     ("sm_88", 90, 99, "NVIDIA Ampere (sm_88)", ()),
@@ -35,6 +35,9 @@ _PROCESSORS = (
     ("sm_121a", 88, 99, "NVIDIA Blackwell (DGX Spark), block-scaled mma", ()),
 )
 
+# Their numbers alone (`nvidia:90`, `100`) name the target with its generation's instructions, as in the reference.
+_IN_FULL = frozenset({"90", "100", "120"})
+
 # What the driver's own device library defines at load time.
 _DRIVER_FUNCTIONS = frozenset({"vprintf", "__assertfail", "malloc", "free"})
 
@@ -44,6 +47,14 @@ _BOUNDS = {
     "registers": '"nvvm.maxnreg"="{}"',
     "cluster": '"nvvm.cluster_dim"="{}"',
 }
+
+
+def _numbers(number: str) -> tuple[str, ...]:
+    """Return the names of a target that are made of its number."""
+    spelled = () if number in _IN_FULL else (number,)
+    if number.endswith("a") and number[:-1] in _IN_FULL:
+        spelled = (number, number[:-1])
+    return tuple(word for one in spelled for word in (f"nvidia:{one}", f"nvidia:sm_{one}", f"cuda:{one}", one))
 
 
 def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str, ...]) -> Target:
@@ -78,7 +89,7 @@ def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str
         is_device=True,
         device_externals=_DRIVER_FUNCTIONS,
         title=title,
-        aliases=(f"nvidia:{number}", f"nvidia:{name}", f"cuda:{number}", number, *further),
+        aliases=(*_numbers(number), *further),
     )
 
 

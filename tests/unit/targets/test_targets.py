@@ -48,7 +48,9 @@ def test_names_and_aliases_are_unique():
 @pytest.mark.parametrize(
     ("written", "name"),
     [
-        ("sm_90", "sm_90"), ("nvidia:90", "sm_90"), ("nvidia:sm_90a", "sm_90a"), ("SM_80", "sm_80"), ("90", "sm_90"),
+        ("sm_90", "sm_90"), ("nvidia:90", "sm_90a"), ("nvidia:sm_90a", "sm_90a"), ("SM_80", "sm_80"), ("90", "sm_90a"),
+        ("nvidia:sm_100", "sm_100a"), ("100a", "sm_100a"), ("nvidia:120", "sm_120a"), ("110", "sm_110"),
+        ("cuda", "sm_80"),
         ("amdgpu:gfx942", "gfx942"), ("mi300x", "gfx942"), ("amdgpu:mi300x", "gfx942"), ("m1", "apple-m1"),
         ("metal:4", "apple-m4"), ("apple-m5", "apple-m5"),
     ],
