@@ -51,7 +51,7 @@ _BOUNDS = {
 
 def _numbers(number: str) -> tuple[str, ...]:
     """Return the names of a target that are made of its number."""
-    spelled = () if number in _IN_FULL else (number,)
+    spelled: tuple[str, ...] = () if number in _IN_FULL else (number,)
     if number.endswith("a") and number[:-1] in _IN_FULL:
         spelled = (number, number[:-1])
     return tuple(word for one in spelled for word in (f"nvidia:{one}", f"nvidia:sm_{one}", f"cuda:{one}", one))
