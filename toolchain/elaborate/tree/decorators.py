@@ -52,6 +52,7 @@ _LOCATION = "__call_location"
 
 
 CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
+_NEVER_RAISING = ("__copyinit__", "__moveinit__", "__del__")
 
 
 def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
@@ -292,10 +293,23 @@ def check_method(fn: FunctionInfo, sink: Sink) -> None:
         text = f"'{node.name}' must take 'out self': it makes the value"
         sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, "write 'out self'"))
         fn.node = node.with_args((replace(first, convention="out"), *node.args[1:]))
+    if node.name in _NEVER_RAISING:
+        _check_raises(fn, sink)
     if node.name == "__copyinit__":
         _check_copied(fn, sink)
     if node.name in ("__del__", "__moveinit__"):
         _check_ending(fn, sink)
+
+
+def _check_raises(fn: FunctionInfo, sink: Sink) -> None:
+    """Report a copy, a move or an end of a value that may raise; go on as if it did not."""
+    head = fn.node.head
+    if not (head.raises or head.is_def):
+        return
+    text = f"'{fn.name}' cannot raise" + ("" if head.raises else ", and a 'def' does")
+    help = "write 'fn'" if not head.raises else "handle the error inside it, and remove 'raises'"
+    sink.report(Diagnostic(Code.SYNTAX_ERROR, fn.span(), text, help))
+    fn.node = fn.node.without_raising()
 
 
 def _check_copied(fn: FunctionInfo, sink: Sink) -> None:
