@@ -45,7 +45,9 @@ def _is_temporary(value: Result) -> bool:
     if isinstance(value, (Place, RValue)) and value.computed_from is not None:
         return False
     if isinstance(value, Place):
-        return value.owned and value.local is not None and not value.local.name
+        if isinstance(value.ty, StructTy) and value.ty.info.register_trivial and value.local is None:
+            return False  # '^' has no effect on a value of a trivial type: it is still the variable
+        return value.owned
     return isinstance(value, (ConstValue, CollectionLiteral)) or (
         isinstance(value, RValue) and not (value.read_only or isinstance(value.ty, FunctionTy))
     )

@@ -198,6 +198,7 @@ def _elaborate_alone(
     elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, is_shown: bool, env: Body | None = None
 ) -> None:
     scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
+    elab.coverage.constants_taken = len(ty.params) if ty is not None else 0
     given = archetypes.archetypes_of(elab, fn.node.params, scope, fn.module, {})
     first = fn.node.args[0] if fn.node.args else None
     if ty is not None and not fn.static and first is not None and first.type is not None:
@@ -207,7 +208,10 @@ def _elaborate_alone(
     actual = _actual(elab, fn, Scope(scope, "function"), ty)
     has_defaults = any(arg.default is not None for arg in fn.node.args)
     is_seen = (
-        not elab.generics.archetypes and not elab.coverage.assumed_immutable and not _has_several_origins(given, ty)
+        not elab.generics.archetypes
+        and not elab.coverage.uncertainty
+        and not elab.coverage.assumed_immutable
+        and not _has_several_origins(given, ty)
     )
     if is_seen and is_shown and not has_defaults:
         return  # there is nothing in it that an instance does not show

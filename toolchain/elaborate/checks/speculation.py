@@ -25,7 +25,7 @@ _CERTAIN_CODES = frozenset((
     Code.NO_MATCHING_OVERLOAD, Code.NOT_CALLABLE, Code.MISSING_ARGUMENT, Code.TOO_MANY_ARGUMENTS,
     Code.UNKNOWN_ARGUMENT, Code.CANNOT_MUTATE, Code.WRONG_PARAMETER_COUNT, Code.UNHANDLED_RAISE,
     Code.UNDEFINED_NAME, Code.DANGLING_REFERENCE, Code.CONFLICTING_ACCESS, Code.DUPLICATE_DEFINITION,
-    Code.CANNOT_MOVE,
+    Code.CANNOT_MOVE, Code.UNDECLARED_RESULT,
 ))  # fmt: skip
 """Mistakes that are there for every value of the parameters if they are there for a stand-in that is no constant."""
 
@@ -35,6 +35,11 @@ CHOICES, ENOUGH = 5, 3
 
 
 _ARCHETYPE = re.compile(f"'({MARK}[^']*)'")
+
+
+_DISAGREE = re.compile(
+    r"'[^']*' does not convert to '[^']*'|'(?:[-+*/%]|//|[<>=!]=|[<>])' does not accept '[^']*' and '[^']*'"
+)
 
 
 _NOT_MET = re.compile(f"'({MARK}[^']*)' does not conform to '([^']*)'")
@@ -52,6 +57,14 @@ def speculate(
     """
     speculation = _speculate_once(elab, node, span, action, uncertainty)
     certain = [one for one, uncertainty in speculation.diagnostics if _is_certain(elab, one, uncertainty, node)]
+    if speculation.is_clean:
+        # types that agree for all parameters agree for these
+        notes = _constants_note(speculation, span)
+        certain += [
+            replace(one, notes=(*one.notes, *notes), help="")
+            for one, unsure in speculation.diagnostics
+            if unsure == 1 and _is_of_types(elab, one, node)
+        ]
     if (
         elab.coverage.uncertainty
         and (speculation.diagnostics or not speculation.is_clean)
@@ -67,6 +80,10 @@ def speculate(
         elab.coverage.unchecked_bodies += [
             one.function for one in speculation.instances if one.function is not None and not one.failed
         ]
+
+
+def _constants_note(speculation: Speculation, span: Span) -> tuple[Label, ...]:
+    return (Label(span, f"looked at with {speculation.constants}"),) if speculation.constants else ()
 
 
 def _is_hidden(elab: Elaboration, speculation: Speculation) -> bool:
@@ -104,7 +121,7 @@ def _common(
     ]
     seen, same = set.intersection(*every), set.intersection(*words)
     reported = {one.span.start for one in known if one.span is not None}
-    notes = (Label(span, f"looked at with {clean[0].constants}"),) if clean[0].constants else ()
+    notes = _constants_note(clean[0], span)
     certain = []
     for one, unsure in clean[0].diagnostics:
         if one.span is None or one.span.start in reported or not _is_certain(elab, one, 0, node):
@@ -124,6 +141,7 @@ def _speculate_once(
     speculation = elab.coverage.speculation = Speculation(node)
     elab.reporter.listen(partial(_keep_diagnostics, elab))
     elab.coverage.uncertainty, elab.coverage.assumed_immutable = uncertainty, elab.coverage.outer_assumed_immutable
+    elab.coverage.constants_taken = 0
     try:
         action()
     except Mismatch as reason:
@@ -176,6 +194,17 @@ def _is_certain(elab: Elaboration, one: Diagnostic, uncertainty: int, node: ast.
     if one.code is Code.NO_MATCHING_OVERLOAD:
         return about and any(MARK in note.text for note in one.notes)
     return about
+
+
+def _is_of_types(elab: Elaboration, one: Diagnostic, node: ast.Node) -> bool:
+    """Return whether a value has another type than is expected, which no archetype is part of."""
+    return (
+        one.code is Code.TYPE_MISMATCH
+        and one.span is not None
+        and _is_inside(elab, one.span, node)
+        and _DISAGREE.fullmatch(one.message) is not None
+        and MARK not in one.message
+    )
 
 
 def _without_archetype_marks(elab: Elaboration, one: Diagnostic) -> Diagnostic:

@@ -6,6 +6,7 @@ nothing else, for an origin or a function one of that kind, for any other value 
 """
 
 import contextlib
+from collections.abc import Iterator
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
@@ -209,18 +210,17 @@ def _archetype_for(
 
 def _constant(elab: Elaboration, expected: StructTy, given: ParameterArgument) -> ConstValue:
     """Return some constant of a type: one made from a literal, an alias of its struct, or one without bits."""
-    tries = (
-        well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.coverage.constant_choice),
-        well_known.bool_constant(elab, elab.coverage.constant_choice % 2 == 0),
-        well_known.literal(elab, "StringLiteral", "!kgen.string", "xyzvw"[elab.coverage.constant_choice]),
-    )
-    for value in (given,) if isinstance(given, ConstValue) else tries:
+    for value in (given,) if isinstance(given, ConstValue) else _literals(elab):
         try:
             made = value if value.ty is expected else elab.api.convert_constant(elab, value, expected)
         except (ErrorReported, Symbolic, Mismatch):
             continue
         if made is not None:
             return made
+    if elab.coverage.constant_choice == 0 and expected.info is well_known.library_info(elab, "DType"):
+        rare = _own_constant(elab, expected.info.members["float16"], expected)  # few bodies are right for this one only
+        if rare is not None:
+            return rare
     found = [
         made for member in expected.info.members.values() if (made := _own_constant(elab, member, expected)) is not None
     ]
@@ -229,6 +229,13 @@ def _constant(elab: Elaboration, expected: StructTy, given: ParameterArgument) -
     if expected.info.bound is None and not types.size_of(struct_types.ir_type(elab, expected)):
         return ConstValue(expected, zero_of(struct_types.ir_type(elab, expected)))
     raise NoArchetype
+
+
+def _literals(elab: Elaboration) -> Iterator[ConstValue]:
+    choice = elab.coverage.constant_choice
+    yield well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.coverage.next_exponent())
+    yield well_known.bool_constant(elab, choice % 2 == 0)
+    yield well_known.literal(elab, "StringLiteral", "!kgen.string", "xyzvw"[choice])
 
 
 def _own_constant(elab: Elaboration, member: Member, expected: StructTy) -> ConstValue | None:

@@ -170,6 +170,7 @@ class Coverage:
             host.
         uncertainty: how much of what is elaborated depends on a constant that was taken for a parameter (0 to 2).
         constant_choice: which of the constants is taken.
+        constants_taken: how many numbers were taken for parameters that all have different ones.
         assumed_immutable, outer_assumed_immutable: an origin was taken to be immutable, here and around.
         unchecked_bodies: bodies without errors, whose ownership is still to be checked.
         uninstantiated_spans: code that is in no instance: an error there counts if all choices of constants show it in
@@ -186,6 +187,7 @@ class Coverage:
         self.speculation_state: UnitState | None = None
         self.uncertainty = 0
         self.constant_choice = 0
+        self.constants_taken = 0
         self.assumed_immutable = False
         self.outer_assumed_immutable = False
         self.unchecked_bodies: list[nodes.Function] = []
@@ -205,6 +207,14 @@ class Coverage:
         """Set how much depends on constants taken for parameters."""
         outer, self.uncertainty = self.uncertainty, uncertainty
         return outer
+
+    def next_exponent(self) -> int:
+        """Return which power of two, from 4 on, is taken for the next number: another one for each parameter in the
+        first two choices, the same one for all in the others."""
+        if self.constant_choice > 1:
+            return self.constant_choice
+        self.constants_taken += 1
+        return (self.constant_choice + self.constants_taken - 1) % 5
 
     def note_uncertain(self) -> None:
         """A constant was taken for a parameter."""
