@@ -25,7 +25,7 @@ _CERTAIN_CODES = frozenset((
     Code.NO_MATCHING_OVERLOAD, Code.NOT_CALLABLE, Code.MISSING_ARGUMENT, Code.TOO_MANY_ARGUMENTS,
     Code.UNKNOWN_ARGUMENT, Code.CANNOT_MUTATE, Code.WRONG_PARAMETER_COUNT, Code.UNHANDLED_RAISE,
     Code.UNDEFINED_NAME, Code.DANGLING_REFERENCE, Code.CONFLICTING_ACCESS, Code.DUPLICATE_DEFINITION,
-    Code.CANNOT_MOVE, Code.UNDECLARED_RESULT,
+    Code.CANNOT_MOVE, Code.UNDECLARED_RESULT, Code.MISSING_RETURN,
 ))  # fmt: skip
 """Mistakes that are there for every value of the parameters if they are there for a stand-in that is no constant."""
 
@@ -40,6 +40,10 @@ _ARCHETYPE = re.compile(f"'({MARK}[^']*)'")
 _DISAGREE = re.compile(
     r"'[^']*' does not convert to '[^']*'|'(?:[-+*/%]|//|[<>=!]=|[<>])' does not accept '[^']*' and '[^']*'"
 )
+
+
+_BARE_RETURN = "must be returned"
+"""A `return` without a value, not an end that control may reach for some parameters only."""
 
 
 _NOT_MET = re.compile(f"'({MARK}[^']*)' does not conform to '([^']*)'")
@@ -186,7 +190,7 @@ def _is_certain(elab: Elaboration, one: Diagnostic, uncertainty: int, node: ast.
     if one.code is Code.UNDEFINED_NAME:
         # a statement that was not elaborated, for its mistake or its condition, may declare it
         return span.source.text[span.start : span.end] not in assigned_names(node)
-    if one.code not in _CERTAIN_CODES:
+    if one.code not in _CERTAIN_CODES or (one.code is Code.MISSING_RETURN and not one.message.endswith(_BARE_RETURN)):
         return False
     if not uncertainty:
         return True

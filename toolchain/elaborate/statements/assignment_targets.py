@@ -190,6 +190,7 @@ def bind_target(body: Body, target: ast.Expr, value: Result, node: ast.Node, dec
             value = replace(value, mutable=False, owned=False, read_only_reason=A_LOOP_VARIABLE)
             body.frame.scope.names[target.id] = Var(target.id, value.ty, value, body.at(target), "loop", body=body)
             return
+        variable_declarations.check_new(body, target.id, target.start)
         variable_declarations.declare_var(body, target.id, value, body.at(target))
     else:
         store(body, target, value, node)

@@ -139,6 +139,8 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
         value = rebound or body.api.expr(body, node.value, expected if isinstance(expected, Ty) else None)
         if node.kind == "ref":
             variable_declarations.check_place(body, value, node.value)
+            if isinstance(expected, StructTy) and getattr(value, "ty", None) is not expected:
+                value = conversions.convert(body, value, expected, body.at(node.value))
             variable_declarations.declare_reference(body, node.target, materialization.as_place(body, value))
             return
         if isinstance(expected, (StructTy, FunctionTy)):

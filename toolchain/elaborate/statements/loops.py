@@ -206,7 +206,7 @@ def loop_body(body: Body, node: ast.For, item: Result) -> None:
                 if node.convention == "ref":
                     variable_declarations.check_place(body, item, node.iter, "for")
                 variable_declarations.declare_var(body, target.id, item, body.at(target), "loop")
-        body.api.block(body, node.body)
+        body.api.block(body, node.body, dict(body.frame.scope.names))  # it cannot declare these names again
     finally:
         body.frame.scope = outer
 

@@ -10,7 +10,7 @@ from ktc.elaborate.calls import argument_passing
 from ktc.elaborate.closures import function_pointers
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.generics import parameter_binding
-from ktc.elaborate.model.declarations import AliasInfo, StructInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, ParameterPack, PartialTy, StructTy
@@ -128,13 +128,18 @@ def check_new(body: Body, name: str, start: int) -> None:
 
     The outermost block of a function has the names of its arguments and parameters, and those of the struct's.
     """
-    known = body.frame.scope.names.get(name)
+    frame = body.frame
+    known = frame.scope.names.get(name)
+    if known is None and frame.scope.parent is frame.function_scope and not frame.module.is_library:
+        known = frame.function_scope.names.get(name)  # a variable that was assigned without 'var'
     is_variable = isinstance(known, Var) and known.body is body
-    is_alias = isinstance(known, (ConstValue, AliasInfo, Ty)) and not body.frame.module.is_library
-    if is_variable or is_alias:
-        text = f"'{name}' is already declared in this block"
-    elif _is_of_function(body, name):
+    is_other = (
+        isinstance(known, (ConstValue, AliasInfo, FunctionValue, OverloadSet, Ty)) and not frame.module.is_library
+    )
+    if _is_of_function(body, name):
         text = f"'{name}' is already declared by this function"
+    elif is_variable or is_other:
+        text = f"'{name}' is already declared in this block"
     else:
         return
     body.fail(Code.DUPLICATE_DEFINITION, text, Span(body.frame.module.source, start, start + len(name)))

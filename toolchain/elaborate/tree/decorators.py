@@ -254,6 +254,10 @@ def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink, ou
         if param.name in seen and param.name != "_":
             _report_duplicate(param, "parameter", source, sink)
         seen.add(param.name)
+        if param.convention:
+            text = f"parameter '{param.name}' cannot be '{param.convention}': it is known at compile time"
+            span = Span(source, param.start, param.end)
+            sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"remove the '{param.convention}'"))
         if param.kind == "infer" and param.default is not None:
             text = f"parameter '{param.name}' is inferred, so it cannot have a default value"
             sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, param.start, param.end), text))
