@@ -4,10 +4,11 @@ Input: the main file's generic functions, structs and traits. Output: errors at 
 not.
 
 Each declaration is elaborated once with archetypes for its type parameters (`archetypes.py`), by the same code that
-elaborates instances, when all else is done, and thrown away; a message counts if it is about an archetype, or if
-nothing in the declaration depends on a constant that was taken for a parameter. The roads not taken: a second, smaller
-type checker over the tree would know less of the library and differ from the elaborator where it matters; carrying the
-bound along with the types of an instance would cost every instance and would miss what is never instantiated.
+elaborates instances, when all else is done, and thrown away; a message counts if it is about an archetype or about
+types that disagree, or if nothing in the declaration depends on a constant that was taken for a parameter. The roads
+not taken: a second, smaller type checker over the tree would know less of the library and differ from the elaborator
+where it matters; carrying the bound along with the types of an instance would cost every instance and would miss what
+is never instantiated.
 """
 
 import contextlib
