@@ -80,8 +80,7 @@ def _declare(elab: Elaboration, node: ast.Stmt, module: ModuleInfo) -> None:
         case ast.TraitDecl():
             _add(elab, names, node.name, _trait(elab, node, module), node, module)
         case ast.Alias():
-            alias = AliasInfo(node.name, node, module, module.scope, next(elab.modules.ids))
-            _add(elab, names, node.name, alias, node, module)
+            _add(elab, names, node.name, _alias(elab, node, module), node, module)
         case ast.Import() | ast.FromImport():
             add_imports(elab, names, node, module)
         case _:
@@ -207,6 +206,12 @@ def function(
     return fn
 
 
+def _alias(elab: Elaboration, node: ast.Alias, module: ModuleInfo) -> AliasInfo:
+    if not module.is_library:
+        check_parameters(node.params, module.source, elab.reporter.sink)
+    return AliasInfo(node.name, node, module, module.scope, next(elab.modules.ids))
+
+
 def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> StructInfo:
     info = StructInfo(node.name, node, module, next(elab.modules.ids), module.scope)
     for decorator in node.decorators:
@@ -223,8 +228,7 @@ def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> Stru
             case ast.FunctionDecl():
                 add_function(elab, info.members, function(elab, statement, module, info, module.scope))
             case ast.Alias():
-                alias = AliasInfo(statement.name, statement, module, module.scope, next(elab.modules.ids))
-                _add_member(elab, info, statement.name, alias)
+                _add_member(elab, info, statement.name, _alias(elab, statement, module))
             case _:
                 pass
     return info
@@ -258,9 +262,7 @@ def _trait(elab: Elaboration, node: ast.TraitDecl, module: ModuleInfo) -> TraitI
             case ast.FunctionDecl():
                 add_function(elab, info.members, function(elab, statement, module, info, module.scope))
             case ast.Alias():
-                info.members[statement.name] = AliasInfo(
-                    statement.name, statement, module, module.scope, next(elab.modules.ids)
-                )
+                info.members[statement.name] = _alias(elab, statement, module)
             case _:
                 pass
     return info
