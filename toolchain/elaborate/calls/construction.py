@@ -2,14 +2,16 @@
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
+from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations
 from ktc.elaborate.calls import argument_passing, call_lowering, conversions, overload_resolution, parameter_inference
 from ktc.elaborate.generics import unification
+from ktc.elaborate.model.declarations import OverloadSet
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.spelling import suggest
 from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, Place, RValue, Val
+from ktc.elaborate.tree import lifecycle
 from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
 
@@ -17,6 +19,8 @@ from ktc.syntax import ast
 def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
     """Construct a value of a struct."""
     inits = struct_members.method_set(body.elab, ty, "__init__")
+    if kw and not pos and (role := role_by_keyword(ty, inits, kw)):
+        return copied_or_moved(body, _type_of_value(body, ty, kw[0]), role, kw[0])
     if ty.info.fieldwise and (inits is None or ty.info.members.get("__init__") is None):
         return _fieldwise(body, ty, pos, kw, span)
     if inits is None:
@@ -48,6 +52,41 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
         return copied
     assert found is not None
     return call_lowering.emit_call(body, found, span)
+
+
+def role_by_keyword(ty: StructTy, inits: OverloadSet | None, kw: list[Arg]) -> str:
+    """Return the role of the constructor that `S(copy=x)` and `S(move=x^)` mean, "" for another call.
+
+    An `__init__` or a field of the struct's own with an argument of that name goes before it.
+    """
+    role = lifecycle.BY_KEYWORD.get(kw[0].name, "") if len(kw) == 1 else ""
+    if role and inits is not None:
+        return "" if any(arg.name == kw[0].name for fn in inits.functions for arg in fn.node.args) else role
+    taken = role and any(
+        isinstance(field.target, ast.Name) and field.target.id == kw[0].name for field in ty.info.field_nodes
+    )
+    return "" if taken else role
+
+
+def _type_of_value(body: Body, ty: StructTy, arg: Arg) -> StructTy:
+    """Return the type to construct: where its parameters are open, that of the value that is copied or moved."""
+    given = getattr(arg.value, "ty", None)
+    if not ty.symbolic or not isinstance(given, StructTy):
+        return ty
+    given = well_known.materialized(body.elab, given)
+    return given if isinstance(given, StructTy) and given.info is ty.info else ty
+
+
+def copied_or_moved(body: Body, ty: StructTy, role: str, arg: Arg) -> Val:
+    """Make a value by the struct's copy or move constructor, its own or the compiler's."""
+    made = locals.temporary(body, ty)
+    value = materialization.as_place(body, conversions.convert(body, arg.value, ty, arg.span))
+    if role == lifecycle.COPY:
+        place_operations.copy_to(body, ty, made.pointer, value, arg.span, True)
+    else:
+        place_operations.move_bits(body, ty, made.pointer, value)
+    partial_moves.mark(body, "init", made)
+    return made if struct_types.abi(body.elab, ty) == "memory" else RValue(ty, ir_values.rvalue(body, made))
 
 
 def _copy_argument(ty: StructTy, pos: list[Arg], kw: list[Arg]) -> Val | None:

@@ -4,8 +4,8 @@ from functools import partial
 
 from ktc.base.records import replace
 from ktc.diag.codes import Code
-from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations, variables
-from ktc.elaborate.calls import call_lowering, conversions
+from ktc.elaborate.builder import ir_values, variables
+from ktc.elaborate.calls import call_lowering, construction
 from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import address_forms, collection_literals, members, operands
@@ -32,7 +32,7 @@ from ktc.elaborate.model.types import (
 from ktc.elaborate.model.values import Arg, Place, Result, RValue, Var
 from ktc.elaborate.primitives import table
 from ktc.elaborate.tree.argument_uses import names_in
-from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
+from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.syntax import ast
 
 
@@ -57,6 +57,10 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Result:
             arg.value = fetched(body, arg.value)
         if isinstance(callee, FunctionValue) and not callee.overloads.functions:
             return synthesized_method(body, callee, pos, node)
+        if kw and not pos and isinstance(callee, FunctionValue) and callee.overloads.name == "__init__":
+            ty = callee.self_ty  # `Self.__init__(copy=x)`
+            if ty is not None and construction.role_by_keyword(ty, callee.overloads, kw):
+                return construction.construct(body, ty, pos, kw, span)
         warn_refused(body, callee, node)
         if isinstance(callee, StructTy) and isinstance(node.func, ast.Subscript) and (pos or kw):
             callee = _with_open_pack(body, callee, node.func)
@@ -92,15 +96,8 @@ def synthesized_method(body: Body, callee: FunctionValue, pos: list[Arg], node: 
         given = len(pos) + len(node.keywords)
         code = Code.TOO_MANY_ARGUMENTS if given > 1 else Code.MISSING_ARGUMENT
         body.fail(code, f"'{callee.overloads.name}' takes one value by its position", body.at(node))
-    ty = callee.self_ty
-    made = locals.temporary(body, ty)
-    value = materialization.as_place(body, conversions.convert(body, pos[0].value, ty, body.at(node)))
-    if callee.overloads.name == "__copyinit__":
-        place_operations.copy_to(body, ty, made.pointer, value, body.at(node), True)
-    else:
-        place_operations.move_bits(body, ty, made.pointer, value)
-    partial_moves.mark(body, "init", made)
-    return made if struct_types.abi(body.elab, ty) == "memory" else RValue(ty, ir_values.rvalue(body, made))
+    pos[0].span = body.at(node)
+    return construction.copied_or_moved(body, callee.self_ty, callee.overloads.name, pos[0])
 
 
 def special_call(body: Body, node: ast.Call) -> Result:

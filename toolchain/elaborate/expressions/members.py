@@ -31,6 +31,7 @@ from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.hints import function_hint, import_hint, member_hint
 from ktc.elaborate.resolve.suggestions import suggest_import, suggest_member
+from ktc.elaborate.tree import lifecycle
 from ktc.elaborate.types import lookup, struct_members, struct_types, triviality, type_printer, well_known
 from ktc.syntax import ast
 
@@ -99,6 +100,8 @@ def _is_of_type(member: Member | None, ty: Ty, name: str) -> bool:
 def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
     """Return a member of a value, a type or a module."""
     elab = body.elab
+    if name in lifecycle.ROLES and not isinstance(base, ModuleValue):
+        name = lifecycle.ROLES[name]
     match base:
         case ModuleValue(module):
             found = modules.member(elab, module, name)

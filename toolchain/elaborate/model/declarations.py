@@ -118,7 +118,7 @@ class FunctionInfo:
     @property
     def title(self) -> str:
         """Its name in quotes, as messages show it: a constructor goes by its struct's name."""
-        return f"'{self.owner.name if self.name == '__init__' and self.owner is not None else self.name}'"
+        return f"'{self.owner.name if self.node.name == '__init__' and self.owner is not None else self.name}'"
 
     @property
     def arity(self) -> "Arity":
@@ -130,7 +130,7 @@ class FunctionInfo:
     def span(self) -> Span:
         """Where its name stands."""
         start = self.node.name_start
-        return Span(self.module.source, start, start + len(self.name))
+        return Span(self.module.source, start, start + len(self.node.name))
 
 
 @entity

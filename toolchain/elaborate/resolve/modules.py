@@ -32,7 +32,7 @@ from ktc.elaborate.resolve.suggestions import (
     passed_on,
     suggest_import,
 )
-from ktc.elaborate.tree import async_functions
+from ktc.elaborate.tree import async_functions, lifecycle
 from ktc.elaborate.tree.decorators import (
     check_form,
     check_parameters,
@@ -116,9 +116,11 @@ def add_function(elab: Elaboration, names: dict[str, Binding] | dict[str, Member
     """Add a function to the overloads of its name."""
     old = names.get(fn.name)
     if isinstance(old, OverloadSet):
+        if not fn.module.is_library and lifecycle.check_other_form(old, fn, elab.reporter.sink):
+            return
         for other in old.functions if elab.is_archive or not fn.module.is_library else ():
             if _same_signature(fn.node, other.node):
-                duplicate(elab, fn.name, fn.span())
+                duplicate(elab, fn.node.name, fn.span())
                 return
         old.functions.append(fn)
     elif old is None or (isinstance(old, ImportRef) and not _is_named_import(old)):
@@ -198,7 +200,10 @@ def function(
     if not module.is_library and "async" in node.effects and not async_functions.is_body(node):
         is_entry = owner is None and node.name == "main"
         node = async_functions.awaited(node) if is_entry else async_functions.lowered(node)
-    fn = FunctionInfo(node.name, node, module, owner, scope, next(elab.modules.ids))
+    name = node.name
+    if owner is not None and not module.is_library:
+        name, node = lifecycle.with_role(node, owner)
+    fn = FunctionInfo(name, node, module, owner, scope, next(elab.modules.ids))
     for decorator in node.decorators:
         decorate_function(fn, decorator, elab.reporter.sink)
     if not module.is_library:

@@ -11,6 +11,7 @@ from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
 from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, StructInfo
 from ktc.elaborate.model.spelling import suggest
+from ktc.elaborate.tree import lifecycle
 from ktc.syntax import ast
 
 _FUNCTION_DECORATORS = (
@@ -52,7 +53,6 @@ _LOCATION = "__call_location"
 
 
 CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
-_NEVER_RAISING = ("__copyinit__", "__moveinit__", "__del__")
 
 
 def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
@@ -297,49 +297,7 @@ def check_method(fn: FunctionInfo, sink: Sink) -> None:
         text = f"'{node.name}' must take 'out self': it makes the value"
         sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, "write 'out self'"))
         fn.node = node.with_args((replace(first, convention="out"), *node.args[1:]))
-    if node.name in _NEVER_RAISING:
-        _check_raises(fn, sink)
-    if node.name == "__copyinit__":
-        _check_copied(fn, sink)
-    if node.name in ("__del__", "__moveinit__"):
-        _check_ending(fn, sink)
-
-
-def _check_raises(fn: FunctionInfo, sink: Sink) -> None:
-    """Report a copy, a move or an end of a value that may raise; go on as if it did not."""
-    head = fn.node.head
-    if not (head.raises or head.is_def):
-        return
-    text = f"'{fn.name}' cannot raise" + ("" if head.raises else ", and a 'def' does")
-    help = "write 'fn'" if not head.raises else "handle the error inside it, and remove 'raises'"
-    sink.report(Diagnostic(Code.SYNTAX_ERROR, fn.span(), text, help))
-    fn.node = fn.node.without_raising()
-
-
-def _check_copied(fn: FunctionInfo, sink: Sink) -> None:
-    """Report a value to copy that is not only read; go on as if it were."""
-    args = list(fn.node.args)
-    for at, arg in enumerate(args):
-        if arg.convention in ("var", "owned", "mut", "inout", "ref", "deinit"):
-            span = Span(fn.module.source, arg.start, arg.end)
-            text = f"'__copyinit__' only reads '{arg.name}', the value that it copies"
-            sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"remove the '{arg.convention}'"))
-            args[at] = replace(arg, convention="")
-    fn.node = fn.node.with_args(tuple(args))
-
-
-def _check_ending(fn: FunctionInfo, sink: Sink) -> None:
-    """Let `owned`, the old word, mean `deinit` where a value ends: nothing is left of it to destroy."""
-    args = list(fn.node.args)
-    at = next((i for i, arg in enumerate(args) if arg.convention != "out"), None)
-    if at is None or args[at].convention == "deinit":
-        return
-    if args[at].convention not in ("owned", "var"):
-        span = Span(fn.module.source, args[at].start, args[at].end)
-        text = f"'{fn.name}' ends the value of '{args[at].name}', which must be 'deinit'"
-        sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"write 'deinit {args[at].name}'"))
-    args[at] = replace(args[at], convention="deinit")
-    fn.node = fn.node.with_args(tuple(args))
+    lifecycle.check_role(fn, sink)
 
 
 def _replacement(decorator: ast.Decorator) -> str:
