@@ -70,7 +70,11 @@ class Program:
 
 def programs() -> list[Program]:
     """Return every program that has an expectation: tests/run, tests/stdlib, examples."""
-    found = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "run").rglob("*.kpy"))]
+    found = [
+        Program(path, path.with_suffix(""))
+        for end in ("kpy", "mojo")
+        for path in sorted((TESTS / "run").rglob(f"*.{end}"))
+    ]
     found += [Program(path, path.with_suffix("")) for path in sorted((TESTS / "stdlib").rglob("*.kpy"))]
     found += [
         Program(path, TESTS / "run" / "examples" / path.stem)

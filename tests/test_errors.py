@@ -21,8 +21,8 @@ WANTED = re.compile(
     r"#\s*(?P<severity>error|warning)(?P<offset>[+-]\d+)?(?:@(?P<column>\d+))?: "
     r'(?P<code>[a-z0-9-]+)(?: "(?P<text>[^"]*)")?(?: help "(?P<help>[^"]*)")?'
 )
-FILES = sorted((TESTS / "errors").rglob("*.kpy"))
-ODD = sorted((TESTS / "warnings").rglob("*.kpy"))
+FILES = sorted(path for end in ("kpy", "mojo") for path in (TESTS / "errors").rglob(f"*.{end}"))
+ODD = sorted(path for end in ("kpy", "mojo") for path in (TESTS / "warnings").rglob(f"*.{end}"))
 BUILD = ["build", "--target-accelerator", "cpu", "--diagnostic-format", "json", "-o", "made"]
 
 
@@ -76,7 +76,8 @@ def compare(path: Path, found: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_errors(path: Path, program_cache: Path, tmp_path: Path) -> None:
-    done = run_ktc([*BUILD, str(path)], program_cache, tmp_path)
+    edition = ["--edition", "2026"] if path.parent.name == "edition2026" else []
+    done = run_ktc([*BUILD, *edition, str(path)], program_cache, tmp_path)
     found = [one for one in diagnostics(done.stderr) if one["severity"] == "error"]
     assert done.returncode == 1, f"exit code {done.returncode}\n{done.stderr}"
     assert not (tmp_path / "made").exists()

@@ -16,6 +16,7 @@ from typing import TypeAlias, TypedDict, TypeVar, Unpack
 from ktc import config as configs
 from ktc.api.errors import error_of
 from ktc.base.cache import Cache
+from ktc.base.editions import EDITIONS, Edition
 from ktc.base.records import record, replace
 from ktc.base.similarity import close_matches
 from ktc.base.version import VERSION
@@ -41,7 +42,7 @@ class BuildOptions(TypedDict, total=False):
 
     target: devices of kernels, with commas between ("sm_90,cpu"; default: those of this machine).
     optimization_level: 0 to 3. debug: 0 to 2. defines: for `sys.param_env`. include: folders of modules.
-    libraries, library_folders: as `-l` and `-L`. target_cpu: the host's processor.
+    libraries, library_folders: as `-l` and `-L`. target_cpu: the host's processor. edition: "2025" or "2026".
     """
 
     target: str
@@ -52,6 +53,7 @@ class BuildOptions(TypedDict, total=False):
     libraries: Sequence[str]
     library_folders: Sequence[str | os.PathLike[str]]
     target_cpu: str
+    edition: str
 
 
 @record
@@ -228,9 +230,21 @@ def _options(request: BuildRequest) -> Options:
         defines=tuple([f"{name}={value}" for name, value in given.get("defines", {}).items()]),
         search=tuple([Path(folder) for folder in _several(given.get("include", ()))]),
         libraries=tuple([os.fspath(name) for name in _several(given.get("libraries", ()))]),
-        writes=request.output is not None,
+        writes=request.output is not None, edition=edition_of(given),
         library_folders=tuple([Path(folder) for folder in _several(given.get("library_folders", ()))]),
     )  # fmt: skip
+
+
+def edition_of(options: BuildOptions) -> Edition | None:
+    """Return the edition that options name.
+
+    Raises:
+        ValueError: there is no such edition.
+    """
+    given = options.get("edition")
+    if given is not None and given not in EDITIONS:
+        raise ValueError(f"edition must be one of {', '.join(EDITIONS)}, not {given!r}")
+    return Edition(given) if given is not None else None
 
 
 def _several(given: _Names | str | os.PathLike[str]) -> _Names:

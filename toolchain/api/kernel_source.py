@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ktc import config
-from ktc.api.building import BuildRequest
+from ktc.api.building import BuildRequest, edition_of
 from ktc.api.errors import CompileError, Problem
+from ktc.base.editions import Edition
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.syntax import ast
+from ktc.syntax.editions import assign
 from ktc.syntax.parsing.parser import parse
 
 LAUNCH = "ktc_launch"
@@ -37,7 +39,9 @@ def launching_text(
         CompileError: the text does not parse, or has no such function.
     """
     text = request.text or request.path.read_text("utf-8")
-    module = parse(Source(str(request.path), text), Sink(), config.open_cache())
+    source = Source(str(request.path), text)
+    assign(source, edition_of(request.options))
+    module = parse(source, Sink(), config.open_cache())
     node = _function(module, name) if module is not None else None
     if module is None or node is None:
         message = (
@@ -127,8 +131,8 @@ def _appended(text: str, module: ast.Module, node: ast.FunctionDecl, chosen: str
     types = [_written(text, arg.type) for arg in node.args]
     listed = _parameters(text, node)
     lines = ["", "", f"struct _KtcTypes{f'[{listed}]' if listed else ''}:"]
-    lines += [f"    alias T{number} = {kind}" for number, kind in enumerate(types)] or ["    alias T = Int"]
-    lines += ["", "", f"alias _KtcChosen = _KtcTypes{f'[{chosen}]' if chosen else ''}", ""]
+    lines += [f"    comptime T{number} = {kind}" for number, kind in enumerate(types)] or ["    comptime T = Int"]
+    lines += ["", "", f"comptime _KtcChosen = _KtcTypes{f'[{chosen}]' if chosen else ''}", ""]
     taken, passed = [], []
     for number, arg in enumerate(node.args):
         own = f"_KtcChosen.T{number}"
@@ -141,11 +145,12 @@ def _appended(text: str, module: ast.Module, node: ast.FunctionDecl, chosen: str
     sizes = [f"_ktc_{kind}_{axis}" for kind in ("grid", "block") for axis in "xyz"]
     taken += [f"{size}: Int" for size in (*sizes, "_ktc_shared")]
     kernel = f"{node.name}[{chosen}]" if chosen else node.name
+    word, gpu = ("fn", "gpu") if module.edition is Edition.Y2025 else ("def", "max.gpu")
     where = f'api="{api}"' if api else ""
     lines += [
-        "", "from gpu.host import DeviceContext as _KtcContext",
-        "from gpu.host._cpu import launch_at_once as _ktc_at_once", "", "", "@export",
-        f"fn {LAUNCH}({', '.join(taken)}) raises:",
+        "", f"from {gpu}.host import DeviceContext as _KtcContext",
+        f"from {gpu}.host._cpu import launch_at_once as _ktc_at_once", "", "", "@export",
+        f"{word} {LAUNCH}({', '.join(taken)}) raises:",
         f"    var _ktc_context = _KtcContext({where})",
         "    _ktc_at_once()",
         f"    _ktc_context.enqueue_function_checked[{kernel}, {kernel}](",

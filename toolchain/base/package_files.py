@@ -10,6 +10,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
+from ktc.base.editions import EDITIONS
 from ktc.base.records import record
 from ktc.base.version import VERSION
 
@@ -33,12 +34,14 @@ class PackageFile:
         version: what its maker said, or "".
         texts: of its modules, by the path inside the package with `/` between: `__init__.kpy`, `sub/a.kpy`.
         docs: docstrings of these.
+        edition: of its texts; "" in a file of a ktc that knew only one.
     """
 
     name: str
     version: str
     texts: Mapping[str, bytes]
     docs: Mapping[str, str]
+    edition: str = ""
 
 
 def written(package: PackageFile) -> bytes:
@@ -50,7 +53,8 @@ def written(package: PackageFile) -> bytes:
         for path, text in sorted(package.texts.items())
     }
     facts = {
-        "form": _FORM, "name": package.name, "version": package.version, "ktc": VERSION, "modules": modules,
+        "form": _FORM, "name": package.name, "version": package.version, "ktc": VERSION,
+        "edition": package.edition, "modules": modules,
     }  # fmt: skip
     first = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False).encode()
     return _zipped([(_FACTS, first), *sorted(package.texts.items())])
@@ -90,7 +94,9 @@ def read(path: Path, data: bytes) -> PackageFile:
                 raise PackageFileError(f"has the form {form!r}, and this ktc ({VERSION}) reads {_FORM}")
             modules: dict[str, dict[str, str]] = facts["modules"]
             texts = {inner: archive.read(inner) for inner in modules}
-            name, version = str(facts["name"]), str(facts["version"])
+            name, version, edition = str(facts["name"]), str(facts["version"]), str(facts.get("edition", ""))
+            if edition not in ("", *EDITIONS):
+                raise PackageFileError(f"has the edition '{edition}', and this ktc ({VERSION}) knows {_listed()}")
     except PackageFileError:
         raise
     except zipfile.BadZipFile as error:
@@ -103,4 +109,8 @@ def read(path: Path, data: bytes) -> PackageFile:
             raise PackageFileError(f"is damaged: '{inner}' is not what was packed")
     if name != path.stem:
         raise PackageFileError(f"holds the package '{name}'; name the file '{name}{SUFFIX}'")
-    return PackageFile(name, version, texts, {inner: one.get("doc", "") for inner, one in modules.items()})
+    return PackageFile(name, version, texts, {inner: one.get("doc", "") for inner, one in modules.items()}, edition)
+
+
+def _listed() -> str:
+    return " and ".join(EDITIONS)

@@ -9,6 +9,7 @@ import pickle
 import sys
 
 _MODULES = frozenset((
+    "ktc.base.editions",
     "ktc.diag.codes", "ktc.diag.diagnostic", "ktc.diag.fixes", "ktc.diag.source", "ktc.driver.front_end.kept_library",
     "ktc.elaborate.instances.library_archive", "ktc.elaborate.model.body_store", "ktc.ir.exports",
     "ktc.ir.nodes.actions", "ktc.ir.nodes.statements", "ktc.ir.nodes.units", "ktc.ir.nodes.values", "ktc.ir.types",

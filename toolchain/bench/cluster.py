@@ -13,7 +13,7 @@ from pathlib import Path
 from ktc.base.records import as_dict, replace
 from ktc.bench import compile_runs, report
 from ktc.bench.compile_runs import BenchFailed, Plan, Result, Run, Variant
-from ktc.syntax.loader import SUFFIXES
+from ktc.syntax.editions import SUFFIXES
 
 _RETRIES = 3
 _CONNECT_SECONDS = 10

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import click
 from ktc import config as configs
 from ktc import native
+from ktc.base.editions import Edition
 from ktc.base.similarity import close_matches
 from ktc.base.version import VERSION
 from ktc.cli.library_options import SideFiles, keep_exports, kept_exports, library_options
@@ -31,6 +32,7 @@ from ktc.driver import build_cache, guard
 from ktc.ir.exports import Exports
 from ktc.targets import all_targets, host
 from ktc.tools import COMMANDS
+from ktc.tools.options import edition_option
 
 SUFFIXES = (".kpy", ".mojo", ".🔥")
 """A word that ends so is a program to run."""
@@ -281,13 +283,18 @@ def cache_why(file: str, **words: Any) -> int:
 
 
 @cli.command()
+@click.argument("file", required=False)
+@edition_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(as_json: bool) -> int:
-    """Show what ktc found on this machine: linker, GPUs, drivers, cache, versions."""
-    from ktc.cli.doctor import findings  # late: only for some commands
+def doctor(file: str | None, edition: Edition | None, as_json: bool) -> int:
+    """Show what ktc found on this machine: linker, GPUs, drivers, cache, versions.
+
+    With FILE, show only the edition of the language in which it is read, and why.
+    """
+    from ktc.cli.doctor import edition_of, findings  # late: only for some commands
     from ktc.cli.output import print_json, print_table  # late: only for some commands
 
-    rows = findings(configs.open_cache())
+    rows = findings(configs.open_cache()) if file is None else edition_of(Path(file), edition)
     if as_json:
         print_json([{"name": name, "found": found} for name, found in rows])
     else:

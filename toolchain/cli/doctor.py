@@ -5,14 +5,21 @@ Input: the cache. Output: rows of a name and what was found; where something is 
 
 import platform
 from importlib import metadata
+from pathlib import Path
 
+import click
 from ktc import config as configs
 from ktc import native
 from ktc.base.cache import Cache
+from ktc.base.editions import Edition
 from ktc.base.version import VERSION
 from ktc.cli.output import human_size
+from ktc.diag.diagnostic import Sink
+from ktc.diag.render import render_text
 from ktc.emit.linking.tools import find_link_tools
 from ktc.emit.tools import find_ptxas
+from ktc.syntax.editions import EditionFinder
+from ktc.syntax.loader import read_source
 from ktc.targets.detection import drivers, opencl
 
 _PACKAGES = ("llvmlite", "lark", "click", "rich", "platformdirs", "cuda-python")
@@ -39,6 +46,17 @@ def findings(cache: Cache) -> list[tuple[str, str]]:
         ("standard library", str(configs.stdlib_folder())),
         ("packages", ", ".join(f"{name} {version}" for name in _PACKAGES if (version := _version_of(name)))),
     ]
+
+
+def edition_of(path: Path, requested: Edition | None) -> list[tuple[str, str]]:
+    """Return the edition in which a file is read and the reason, or what is wrong."""
+    sink = Sink()
+    source = read_source(path, sink, False, {})
+    if source is not None:
+        source.edition = EditionFinder(requested, {}, sink).of_main(path, source.text)
+    if source is None or source.edition is None or sink.error_count:
+        raise click.ClickException(render_text(sink.diagnostics, False).rstrip())
+    return [("edition", f"{source.edition.edition.value}, by {source.edition.reason}")]
 
 
 def llvm_versions() -> str:

@@ -25,6 +25,7 @@ from ktc.diag.render import render_json, render_text
 from ktc.driver import build_cache, guard
 from ktc.targets import checked, float_modes
 from ktc.targets.cpu import THREAD_FORMS
+from ktc.tools.options import edition_option
 
 if TYPE_CHECKING:
     from ktc.driver.session import Session
@@ -181,6 +182,7 @@ _LINKED = (
     click.option("--hardened", is_flag=True, help="Add stack protectors to functions with arrays."),
     click.option("-l", "libraries", multiple=True, metavar="NAME", help="Link this C library."),
     click.option("-L", "library_folders", multiple=True, metavar="DIR", help="Search this folder for libraries."),
+    edition_option,
 )
 
 
@@ -308,7 +310,7 @@ def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
         fp_mode=words["fp_mode"] | (float_modes.FAST if words["fast_math"] else 0), cpu_threads=words["cpu_threads"],
         libraries=words["libraries"], library_folders=tuple(Path(folder) for folder in words["library_folders"]),
         checks=chosen_checks(words["checks_all"], words["checks"]), json=words["diagnostic_format"] == "json",
-        hardened=words["hardened"], tuned=tuned, tuned_device=device, **more,
+        hardened=words["hardened"], tuned=tuned, tuned_device=device, edition=words["edition"], **more,
     )  # fmt: skip
     said = [*words["warnings"], *["error"] * words["warnings_fatal"], *["none"] * words["no_warnings"]]
     try:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
+from ktc.base.editions import Edition
 from ktc.base.records import record
 from ktc.targets.cpu import THREAD_FORMS
 from ktc.targets.target import Target
@@ -36,6 +37,7 @@ class Options:
         json: whether what the program reports is for tools.
         hardened: the program's own code has stack protectors.
         writes: whether `output` will be written, so that it is worth a look before the work.
+        edition: of the main file's package.
         tuned: a tuning file, which chooses values of `tuning.tunable`; tuned_device: whose, of several in it.
     """
 
@@ -66,6 +68,7 @@ class Options:
     module: str = ""
     tuned: Path | None = None
     tuned_device: str = ""
+    edition: Edition | None = None
 
 
 @record
@@ -92,6 +95,7 @@ class Config:
         libraries: what is linked with it (`-l`); library_folders: where that is looked for.
         soname, symbol_version: of a shared library, "" for none.
         module: what Python calls an extension module.
+        edition: what was requested for the main file's package; None: its project file or its text decides.
     """
 
     root: Path
@@ -115,6 +119,7 @@ class Config:
     soname: str = ""
     symbol_version: str = ""
     module: str = ""
+    edition: Edition | None = None
 
     @property
     def is_release(self) -> bool:

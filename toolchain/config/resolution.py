@@ -78,7 +78,7 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
         places=options.debug != 0 and emit not in LIBRARIES,
         libraries=options.libraries, library_folders=tuple([str(folder) for folder in options.library_folders]),
         module=options.module or output.name.partition(".")[0] if emit == "python-extension" else "",
-        soname=options.soname, symbol_version=options.symbol_version,
+        soname=options.soname, symbol_version=options.symbol_version, edition=options.edition,
     )  # fmt: skip
 
 

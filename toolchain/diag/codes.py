@@ -16,6 +16,7 @@ class Code(Enum):
     UNCLOSED_BRACKET = ("unclosed-bracket", "a bracket is opened and never closed")
     INDENTATION_ERROR = ("indentation-error", "a line has an unexpected indentation")
     INVALID_LITERAL = ("invalid-literal", "a number or string is not well formed")
+    WRONG_EDITION = ("wrong-edition", "a form or a setting is of another edition of the language")
     NESTING_LIMIT = ("nesting-limit", "brackets or blocks are nested too deeply")
     # names
     UNDEFINED_NAME = ("undefined-name", "a name is not defined")

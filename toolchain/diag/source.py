@@ -6,6 +6,7 @@ A `Span` is two offsets into one `Source`; lines and columns are computed only w
 import bisect
 import re
 
+from ktc.base.editions import ChosenEdition
 from ktc.base.records import record
 
 STANDARD_INPUT = "<stdin>"
@@ -23,6 +24,7 @@ class Source:
         is_library: True for files of the standard library: a diagnostic avoids them as primary place.
         file: where the text is, if it was not read.
         line_ends: the line ends that the file spells otherwise (`\\r\\n`, `\\r`), by their offset in the text.
+        edition: the dialect of the text; None: not decided yet.
     """
 
     def __init__(
@@ -32,10 +34,12 @@ class Source:
         is_library: bool = False,
         file: str = "",
         line_ends: dict[int, str] | None = None,
+        edition: ChosenEdition | None = None,
     ) -> None:
         self.path = path
         self.is_library = is_library
         self.line_ends = line_ends or {}
+        self.edition = edition
         self._text = text
         self._file = file
         self._starts: list[int] = []
@@ -52,7 +56,7 @@ class Source:
         return cls(path, _RETURN.sub("\n", text), is_library, line_ends=ends)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Source, (self.path, self.text, self.is_library, "", self.line_ends)
+        return Source, (self.path, self.text, self.is_library, "", self.line_ends, self.edition)
 
     def as_read(self) -> str:
         """Return the text with the line ends of the file."""

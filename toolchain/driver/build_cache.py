@@ -125,6 +125,7 @@ def index_key(config: Config, form: str) -> Key:
         places=str(config.places),
         links="\n".join(("-l", *config.libraries, "-L", *map(os.path.abspath, config.library_folders))),
         names=f"{config.soname} {config.symbol_version} {config.emit in LIBRARIES} {config.module}",
+        edition=config.edition.value if config.edition is not None else "",
         toolchain=config.toolchain,
     )
 

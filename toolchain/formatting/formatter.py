@@ -18,6 +18,7 @@ from ktc.formatting.reading import read
 from ktc.formatting.spacing import arrange
 from ktc.formatting.splitting import split
 from ktc.syntax import ast
+from ktc.syntax.editions import assign
 from ktc.syntax.parsing.parser import parse
 from ktc.syntax.parsing.tables import Tables
 
@@ -39,20 +40,23 @@ def format_source(
     Raises:
         Bug: the result would be another program.
     """
-    source = Source(source.path, source.text)  # the line ends of the file come back when it is written
+    assign(source, sink=sink)
+    # the line ends of the file come back when it is written
+    source = Source(source.path, source.text, edition=source.edition)
     before = parse(source, sink, tables=tables)
     if before is None:
         return None
-    statements = read(source.text, tables)
+    edition = before.edition
+    statements = read(source.text, tables, edition)
     text = _format(source, statements, columns, lines)
     if lines is None and any(_has_inner_comments(one) for one in statements):  # they may move, and lines with them
         for _ in range(_PASSES):
-            again = _format(Source(source.path, text), read(text, tables), columns, None)
+            again = _format(Source(source.path, text), read(text, tables, edition), columns, None)
             if again == text:
                 break
             text = again
     found = Sink()
-    after = parse(Source(source.path, text), found, tables=tables)
+    after = parse(Source(source.path, text, edition=source.edition), found, tables=tables)
     if after is None:
         raise Bug(
             f"formatting {source.path} gives a text that does not parse: {found.diagnostics[0].message}", "format"

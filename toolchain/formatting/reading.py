@@ -7,6 +7,7 @@ statement a line. The text is known to parse.
 import re
 from dataclasses import dataclass
 
+from ktc.base.editions import Edition
 from ktc.formatting.leaves import CLOSING, COMPOUND, OPENING, Leaf, Statement
 from ktc.syntax.lexing.lexer import Lexer, Tokens
 from ktc.syntax.parsing.tables import Tables
@@ -27,9 +28,9 @@ class _Comment:
     blanks: int
 
 
-def read(text: str, tables: Tables) -> list[Statement]:
+def read(text: str, tables: Tables, edition: Edition = Edition.Y2025) -> list[Statement]:
     """Return the statements of a text, in their order."""
-    return _Reader(text, Lexer(tables)).statements()
+    return _Reader(text, Lexer(tables, edition)).statements()
 
 
 class _Reader:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ktc.base.editions import Edition
 from ktc.lsp.analysis import Analysis, walk
 from ktc.syntax import ast
 from ktc.syntax.lexing.lex_error import LexError
@@ -67,7 +68,8 @@ def folds(module: ast.Module | None) -> Iterator[tuple[int, int]]:
 
 def tokens(text: str, analysis: Analysis | None, tables: Tables) -> list[tuple[int, int, str]]:
     """Return (start, end, type) of the words of a text, in order; `facts` say what names mean."""
-    lexer = Lexer(tables)
+    module = analysis.module if analysis is not None else None
+    lexer = Lexer(tables, module.edition if module is not None else Edition.Y2025)
     try:
         cut = lexer.lex(text, 0, len(text))
     except LexError:

@@ -14,17 +14,16 @@ from hashlib import sha256
 from pathlib import Path
 
 from ktc.base import package_files
+from ktc.base.editions import ChosenEdition, Edition
 from ktc.base.package_files import PackageFileError
 from ktc.base.records import entity
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import STANDARD_INPUT, Source, Span
 from ktc.syntax import ast
+from ktc.syntax.editions import SUFFIXES, EditionFinder
 from ktc.syntax.parsing.parser import parse, unpack
 from ktc.syntax.parsing.tables import Store, load_tables
-
-SUFFIXES = (".kpy", ".mojo", ".🔥")
-"""In the order in which they are looked for."""
 
 MAIN = "__main__"
 LIBRARY = "std"
@@ -53,6 +52,7 @@ class Package:
             need not be looked for, or read.
         overlays: texts by absolute path that stand for what the files hold (an editor's, a test's).
         home: dotted name of the package that the main file starts; empty for a file that is in none.
+        editions: decides the editions of modules.
     """
 
     root: ast.Module
@@ -69,6 +69,7 @@ class Package:
     sources: dict[str, Source] = field(default_factory=dict)
     overlays: Mapping[str, Source] = field(default_factory=dict)
     home: str = ""
+    editions: EditionFinder | None = None
     _mounted: dict[str, dict[str, Source] | None] = field(default_factory=dict)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
     _exists: dict[str, bool] = field(default_factory=dict)
@@ -204,7 +205,10 @@ class Package:
             data = file.read_bytes()
             self.reads[os.path.abspath(file)] = sha256(data).hexdigest()
             package = package_files.read(file, data)
-            return {inner: Source.read(str(file / inner), text.decode()) for inner, text in package.texts.items()}
+            sources = {inner: Source.read(str(file / inner), text.decode()) for inner, text in package.texts.items()}
+            for source in sources.values() if package.edition else ():
+                source.edition = ChosenEdition(Edition(package.edition), f"the package file '{file}'")
+            return sources
         except (PackageFileError, OSError, UnicodeDecodeError) as error:
             text = f"'{file}' {error}" if isinstance(error, PackageFileError) else f"cannot read '{file}': {error}"
             self.sink.report(Diagnostic(Code.FILE_ERROR, None, text, "rebuild it with 'ktc package'"))
@@ -240,6 +244,8 @@ class Package:
         if source is None:
             return None
         start = time.perf_counter()
+        if self.editions is not None and source.edition is None and not shown:
+            source.edition = self.editions.of(path, source.text)
         module = parse(source, self.sink, self.cache)
         self.parsed.append((source.path, start, time.perf_counter()))
         return module
@@ -263,6 +269,7 @@ def load(
     beside: bool = True,
     overlays: Mapping[str, Source] | None = None,
     tree: ast.Module | None = None,
+    edition: Edition | None = None,
 ) -> Package | None:
     """Read and parse the main file.
 
@@ -272,6 +279,7 @@ def load(
         beside: whether the main file's own folder is searched.
         overlays: as `Package.overlays`.
         tree: of the main file's text, if that was parsed before.
+        edition: what `--edition` says; None: see `syntax.editions`.
 
     Returns: the package, or None if the main file cannot be read or has errors.
 
@@ -289,13 +297,19 @@ def load(
         message = f"'{root}' is not a source file: its name ends in none of {', '.join(SUFFIXES)}"
         sink.report(Diagnostic(Code.FILE_ERROR, None, message, "rename it"))
         return None
-    module = tree if tree is not None and tree.source.text == source.text else parse(source, sink, cache)
+    editions = EditionFinder(edition, reads, sink)
+    source.edition = editions.of_main(root, source.text, source.edition)
+    if sink.error_count:
+        return None
+    is_parsed = tree is not None and tree.source.text == source.text and tree.edition is source.edition.edition
+    module = tree if is_parsed else parse(source, sink, cache)
     if module is None:
         return None
     top, home = _started_package(root)
     own = (root.parent, top) if home else (root.parent,)
     folders = tuple(dict.fromkeys((*own, *search) if beside else search))
     package = Package(module, folders, stdlib, cache, sink, reads=reads, overlays=overlays or {}, home=home)
+    package.editions = editions
     package.add(MAIN, module)
     return package
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 from ktc import config as configs
+from ktc.base.editions import Edition
 from ktc.base.records import record, replace
 from ktc.base.version import VERSION
 from ktc.cli.standard_input import STANDARD_INPUT, kept_program
@@ -25,7 +26,7 @@ from ktc.diag.render import render_json, render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
 from ktc.tools.checks.files import sources
-from ktc.tools.options import search_option
+from ktc.tools.options import edition_option, search_option
 
 _ROUNDS = 10
 """So often files are repaired and checked again."""
@@ -46,6 +47,7 @@ class _Plan:
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: also apply fixes that may change the meaning.")
 @click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env.")
 @search_option
+@edition_option
 @click.option("--target-accelerator", "accelerators", metavar="NAMES", help="Targets of kernels.")
 @click.option("-W", "warnings", multiple=True, metavar="[no-]CODE", help="Turn a warning on or off; 'error', 'none'.")
 @click.option(
@@ -54,6 +56,7 @@ class _Plan:
 def check_command(
     paths: tuple[Path, ...], form: str, repairs: bool, unsafe_fixes: bool, defines: tuple[str, ...],
     search: tuple[Path, ...], accelerators: str | None, warnings: tuple[str, ...], jobs: int | None,
+    edition: Edition | None,
 ) -> int:  # fmt: skip
     """Report errors and warnings in source files (`-`: standard input).
 
@@ -71,7 +74,7 @@ def check_command(
             raise click.UsageError("'--fix' changes files: name one")
         given = kept_program(sys.stdin.buffer.read())
         paths, search = tuple(Path(given) if str(path) == STANDARD_INPUT else path for path in paths), (*search, Path())
-    options = Options(Path(), defines=defines, search=search, accelerators=accelerators)
+    options = Options(Path(), defines=defines, search=search, accelerators=accelerators, edition=edition)
     plan = _Plan(options, policy, jobs or configs.processors())
     files = sources(paths)
     if not files:

@@ -10,13 +10,16 @@ from pathlib import Path
 
 import click
 from ktc import config as configs
+from ktc.base.editions import Edition
 from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
+from ktc.syntax.editions import assign
 from ktc.syntax.loader import read_source
 from ktc.syntax.parsing.parser import parse
 from ktc.syntax.parsing.tables import load_tables
 from ktc.tools.checks.files import sources
 from ktc.tools.documentation.model import Row, module_row, problems
+from ktc.tools.options import edition_option
 from ktc.tools.testing.harness import module_of
 
 
@@ -30,17 +33,18 @@ from ktc.tools.testing.harness import module_of
 @click.option("--source", default="", metavar="URL", help="URL of the sources, with {path} and {line}.")
 @click.option("--with-sources", "has_sources", is_flag=True, help="Generate pages of the sources, and link to them.")
 @click.option("--home", default="", metavar="URL", help="URL of the project's home page, linked from each page.")
+@edition_option
 @click.option("--exclude", "left_out", multiple=True, metavar="MODULE", help="Leave a module out.")
 def doc_command(
     paths: tuple[Path, ...], output: Path, form: str, checks: bool, title: str, source: str, has_sources: bool,
-    home: str, left_out: tuple[str, ...],
+    home: str, left_out: tuple[str, ...], edition: Edition | None,
 ) -> int:  # fmt: skip
     """Generate documentation from the docstrings of modules.
 
     Names that start with an underscore are left out, and so are tests and files that are programs.
     """
     sink, rows, texts = Sink(), [], {}
-    for path, row in _rows(paths, sink):
+    for path, row in _rows(paths, edition, sink):
         if row["name"] in left_out:
             continue
         rows.append(row)
@@ -64,7 +68,7 @@ def doc_command(
     return int(sink.error_count > 0)
 
 
-def _rows(paths: tuple[Path, ...], sink: Sink) -> list[tuple[Path, Row]]:
+def _rows(paths: tuple[Path, ...], edition: Edition | None, sink: Sink) -> list[tuple[Path, Row]]:
     tables, found = load_tables(configs.open_cache()), []
     for path in sources(paths):
         is_named = path in paths
@@ -72,6 +76,8 @@ def _rows(paths: tuple[Path, ...], sink: Sink) -> list[tuple[Path, Row]]:
         if not is_named and (path.name.startswith("test_") or any(part.startswith("_") for part in name.split("."))):
             continue
         source = read_source(path, sink, False, {})
+        if source is not None:
+            assign(source, edition, sink)
         module = parse(source, sink, tables=tables) if source is not None else None
         if source is None or module is None:
             continue

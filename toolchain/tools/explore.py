@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from ktc.base.editions import Edition
 from ktc.driver.worker import Worker
+from ktc.tools.options import edition_option
 
 _HOST = "127.0.0.1"
 _PAGE = Path(__file__).with_name("explore.html")
@@ -26,8 +28,9 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, path: Path, port: int) -> None:
+    def __init__(self, path: Path, port: int, edition: Edition | None = None) -> None:
         super().__init__((_HOST, port), _Handler)
+        self.edition = edition
         self.path, self.token, self.worker = path, secrets.token_urlsafe(24), Worker("explore")
 
     @property
@@ -61,7 +64,9 @@ class _Handler(BaseHTTPRequestHandler):
 
         try:
             request = json.loads(self.rfile.read(size))
-            answer = self.server.worker.submit(partial(explore, self.server.path, request)).result()
+            answer = self.server.worker.submit(
+                partial(explore, self.server.path, request, self.server.edition)
+            ).result()
         except Exception as error:  # the page shows it; the server goes on
             answer = {"diagnostics": [{"severity": "error", "place": None, "message": str(error), "help": ""}]}
         self._json(answer)
@@ -102,14 +107,15 @@ def _start(path: Path) -> dict[str, Any]:
 @click.command("explore")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port (default: a free one).")
+@edition_option
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-def explore_command(file: Path, port: int, no_browser: bool) -> int:
+def explore_command(file: Path, port: int, no_browser: bool, edition: Edition | None) -> int:
     """Open a page that shows FILE beside its IR, LLVM IR and assembly for the host and GPUs.
 
     Lines have the colour of their source line. The page recompiles while you type, and does not change the file.
     Ctrl-C stops the server.
     """
-    server = Server(file, port)
+    server = Server(file, port, edition)
     click.echo(f"{server.url}\nCtrl-C ends it", err=False)
     sys.stdout.flush()
     if not no_browser:

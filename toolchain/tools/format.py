@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 from ktc import config as configs
+from ktc.base.editions import Edition
 from ktc.base.records import entity
 from ktc.base.version import VERSION
 from ktc.config.format_style import DEFAULT_LENGTH, BadFormatTable, FormatStyles
@@ -19,9 +20,11 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
+from ktc.syntax.editions import assign
 from ktc.syntax.loader import read_source
 from ktc.syntax.parsing.tables import Tables, load_tables
 from ktc.tools.checks.files import sources
+from ktc.tools.options import edition_option
 
 _STDIN = "-"
 
@@ -35,6 +38,7 @@ class _Run:
     shows: bool
     sink: Sink
     tables: Tables
+    edition: Edition | None = None
     changed: int = 0
     same: int = 0
     failed: int = 0
@@ -59,10 +63,12 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 @click.option("--check", "checks", is_flag=True, help="Write nothing; exit code 1 if a file would change.")
 @click.option("--diff", "shows", is_flag=True, help="Write nothing; show what would change.")
 @click.option("--lines", callback=_range, metavar="FIRST:LAST", help="Format only these lines of one file.")
+@edition_option
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 def format_command(
-    paths: tuple[Path, ...], columns: int | None, checks: bool, shows: bool, lines: tuple[int, int] | None, quiet: bool
-) -> int:
+    paths: tuple[Path, ...], columns: int | None, checks: bool, shows: bool, lines: tuple[int, int] | None, quiet: bool,
+    edition: Edition | None,
+) -> int:  # fmt: skip
     """Rewrite source files in the fixed style; `-` reads standard input and writes to standard output.
 
     A folder means all source files in it, except those that [tool.ktc.format] of pyproject.toml excludes. Comments are
@@ -72,7 +78,7 @@ def format_command(
     if lines is not None and (len(paths) > 1 or paths[0].is_dir()):
         raise click.UsageError("--lines is for one file")
     files = _chosen(paths, columns)
-    run = _Run(lines, checks, shows, Sink(), load_tables(configs.open_cache()))
+    run = _Run(lines, checks, shows, Sink(), load_tables(configs.open_cache()), edition)
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "format", "stage": "format"})
     code = guard.run(partial(_work, run, files), lambda: crash)
     sys.stderr.write(render_text(run.sink.diagnostics, configs.color_enabled(sys.stderr.isatty())))
@@ -101,6 +107,7 @@ def _work(run: _Run, files: Sequence[tuple[Path, int]]) -> int:
         source = Source("<stdin>", sys.stdin.read()) if is_stdin else read_source(path, run.sink, False, {})
         text = None
         if source is not None:
+            assign(source, run.edition, run.sink)
             text = format_source(source, run.sink, run.tables, columns, run.lines)
         if source is None or text is None:
             run.failed += 1

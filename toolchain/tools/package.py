@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 from ktc import config as configs
 from ktc.base import package_files
+from ktc.base.editions import Edition
 from ktc.base.package_files import PackageFile
 from ktc.base.version import VERSION
 from ktc.config import Options
@@ -19,8 +20,8 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.render import render_text
 from ktc.driver import guard
-from ktc.syntax.loader import SUFFIXES
-from ktc.tools.options import search_option
+from ktc.syntax.editions import SUFFIXES, EditionFinder
+from ktc.tools.options import edition_option, search_option
 
 _INIT = "__init__"
 
@@ -30,22 +31,26 @@ _INIT = "__init__"
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME.kpypkg).")
 @click.option("--package-version", "version", default="", metavar="VERSION", help="Version of the package.")
 @search_option
-def package_command(folder: Path, output: Path | None, version: str, search: tuple[Path, ...]) -> int:
+@edition_option
+def package_command(
+    folder: Path, output: Path | None, version: str, search: tuple[Path, ...], edition: Edition | None
+) -> int:
     """Write the package in FOLDER to one file.
 
     Its modules are checked first. Imports find the file like the folder: beside the program, in a folder of -I, or
     named by -I itself.
     """
     found: list[Diagnostic] = []
+    options = Options(Path(), search=search, edition=edition)
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "package", "stage": "check"})
-    code = guard.run(partial(_work, folder, output, version, search, found), lambda: crash)
+    code = guard.run(partial(_work, folder, output, version, options, found), lambda: crash)
     if found:
         sys.stderr.write(render_text(found, configs.color_enabled(sys.stderr.isatty())))
     return code or int(any(one.severity is Severity.ERROR for one in found))
 
 
 def _work(
-    folder: Path, output: Path | None, version: str, search: tuple[Path, ...], found: list[Diagnostic]
+    folder: Path, output: Path | None, version: str, options: Options, found: list[Diagnostic]
 ) -> int:  # fmt: skip
     name = folder.resolve().name
     found += _wrong_folder(folder, name)
@@ -55,11 +60,13 @@ def _work(
     if found:
         return 1
     paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
-    docs = _checked(paths, folder, search, found)
+    docs = _checked(paths, folder, options, found)
     if any(one.severity is Severity.ERROR for one in found):
         return 1
     texts = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-    data = package_files.written(PackageFile(name, version, texts, docs))
+    first = next(path for path in paths if path.stem == _INIT and path.parent == folder)
+    chosen = EditionFinder(options.edition, {}, Sink()).of_main(first, first.read_text("utf-8"))
+    data = package_files.written(PackageFile(name, version, texts, docs, chosen.edition.value))
     target = output or Path(name + package_files.SUFFIX)
     try:
         target.write_bytes(data)
@@ -83,7 +90,7 @@ def _wrong_folder(folder: Path, name: str) -> list[Diagnostic]:
 
 
 def _checked(
-    paths: Sequence[Path], folder: Path, search: tuple[Path, ...], found: list[Diagnostic]
+    paths: Sequence[Path], folder: Path, options: Options, found: list[Diagnostic]
 ) -> dict[str, str]:  # fmt: skip
     """Check the modules; returns their docstrings."""
     from ktc.tools.checks.checking import check_file  # late: only for some commands
@@ -91,7 +98,7 @@ def _checked(
     docs: dict[str, str] = {}
     seen: set[tuple[object, ...]] = set()
     for path in paths:
-        checked = check_file(Options(Path(), search=search), path, Sink())
+        checked = check_file(options, path, Sink())
         for one in checked.diagnostics:
             key = (one.code, one.span.location() if one.span else "", one.message)
             if key not in seen:

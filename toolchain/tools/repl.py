@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 from ktc import config as configs
 from ktc.base.cache import Cache
+from ktc.base.editions import ChosenEdition, Edition
 from ktc.base.records import entity
 from ktc.base.version import VERSION
 from ktc.config import Options
@@ -26,6 +27,7 @@ from ktc.diag.source import Source
 from ktc.driver import guard
 from ktc.syntax import ast
 from ktc.syntax.parsing.parser import parse
+from ktc.tools.options import edition_option
 
 MARK = "\x1e\n"
 _NAME = "<repl>.kpy"
@@ -44,10 +46,12 @@ class Repl:
     Args:
         level: of optimisation.
         color: of messages.
+        edition: of the inputs.
     """
 
     level: int
     color: bool
+    edition: Edition = Edition.Y2025
     cache: Cache = field(default_factory=configs.open_cache)
     declared: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
@@ -59,11 +63,15 @@ class Repl:
         else:
             declared = self.declared
             given = text.strip()
-            forms = (f"{_NOTHING}({given})", f"print({given})", f"_ = {given}") if _is_expression(text) else ()
+            forms = (
+                (f"{_NOTHING}({given})", f"print({given})", f"_ = {given}")
+                if _is_expression(text, self.edition)
+                else ()
+            )
             tried = [(self.done, one) for one in (*forms, text)]
         problem = ""
         for done, statement in tried:
-            problem, objects = self._compiled(_program(declared, done, statement))
+            problem, objects = self._compiled(_program(declared, done, statement, self.edition))
             if objects is None:
                 continue
             self.declared = declared
@@ -78,10 +86,10 @@ class Repl:
         from ktc.driver.pipeline import Session, compile_objects  # late: only for some commands
 
         sink, path = Sink(policy=read_policy(["none"])), Path(_NAME)
-        config = configs.resolve(Options(path, level=self.level), sink, self.cache)
+        config = configs.resolve(Options(path, level=self.level, edition=self.edition), sink, self.cache)
         if config is None:
             return render_text(sink.diagnostics, self.color), None
-        source = Source(_NAME, text)
+        source = Source(_NAME, text, edition=ChosenEdition(self.edition, "the prompt"))
         try:
             return "", compile_objects(Session(config, self.cache, sink, overlays={os.path.abspath(path): source}))
         except CompileError as error:
@@ -105,12 +113,13 @@ def _errors(wrong: list[Diagnostic], color: bool) -> str:
     return re.sub(rf"(?m)^(\x1b\[1m)?{re.escape(_NAME)}:\d+:\d+: ?", r"\1", text)
 
 
-def _program(declared: list[str], done: list[str], statement: str) -> str:
+def _program(declared: list[str], done: list[str], statement: str, edition: Edition) -> str:
     """Return the whole program; the mark parts what was printed before from what is new."""
     body = [*done, f'print("{MARK[0]}", flush=True)', *([statement] if statement else [])]
     lines = [f"    {line}" if line.strip() else "" for one in body for line in one.split("\n")]
-    own = f"fn {_NOTHING}(value: NoneType):\n    pass"
-    return "\n\n".join((*declared, own)) + "\n\ndef main():\n" + "\n".join(lines) + "\n"
+    own = f"def {_NOTHING}(value: NoneType):\n    pass"
+    head = "def main():" if edition is Edition.Y2025 else "def main() raises:"
+    return "\n\n".join((*declared, own)) + f"\n\n{head}\n" + "\n".join(lines) + "\n"
 
 
 def _run(objects: tuple[bytes, ...]) -> tuple[int, str]:
@@ -132,19 +141,20 @@ def _run(objects: tuple[bytes, ...]) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(status), after if mark else before
 
 
-def _is_expression(text: str) -> bool:
-    module = _parsed(f"pass\n{text}")  # a string alone would be a docstring
+def _is_expression(text: str, edition: Edition) -> bool:
+    module = _parsed(f"pass\n{text}", edition)  # a string alone would be a docstring
     body = module.body[0] if module is not None else None
     inner = body.body if isinstance(body, ast.FunctionDecl) else None
     return inner is not None and len(inner) == 2 and isinstance(inner[1], ast.ExprStmt)
 
 
-def _parsed(text: str, sink: Sink | None = None) -> ast.Module | None:
+def _parsed(text: str, edition: Edition, sink: Sink | None = None) -> ast.Module | None:
     lines = "\n".join(f"    {line}" for line in text.split("\n"))
-    return parse(Source(_NAME, f"fn _f():\n{lines}\n"), sink or Sink(), configs.open_cache())
+    source = Source(_NAME, f"def _f():\n{lines}\n", edition=ChosenEdition(edition, "the prompt"))
+    return parse(source, sink or Sink(), configs.open_cache())
 
 
-def is_complete(text: str) -> bool:
+def is_complete(text: str, edition: Edition = Edition.Y2025) -> bool:
     """Return whether an input can be taken: blocks end with an empty line, brackets and strings are closed."""
     lines = text.split("\n")
     if not lines[-1].strip():
@@ -153,12 +163,12 @@ def is_complete(text: str) -> bool:
     if opens or text.rstrip().endswith("\\"):
         return False
     sink = Sink()
-    if _parsed(text, sink) is not None:
+    if _parsed(text, edition, sink) is not None:
         return True
     return not any(one.code.id == "unclosed-bracket" for one in sink.diagnostics)
 
 
-def _read(stream_is_terminal: bool) -> str | None:
+def _read(stream_is_terminal: bool, edition: Edition) -> str | None:
     """Read lines up to the end of an input; None at the end of all."""
     lines: list[str] = []
     while True:
@@ -175,13 +185,14 @@ def _read(stream_is_terminal: bool) -> str | None:
         text = "\n".join(lines)
         if not text.strip():
             lines = []
-        elif is_complete(text):
+        elif is_complete(text, edition):
             return text
 
 
 @click.command("repl")
 @click.option("-O", "--optimization-level", "level", type=click.IntRange(0, 3), default=0, show_default=True)
-def repl_command(level: int) -> int:
+@edition_option
+def repl_command(level: int, edition: Edition | None) -> int:
     """Start an interactive prompt, which compiles and runs each input.
 
     An input is a declaration, a statement, or an expression, whose value is printed. Kernels run on the first GPU, or
@@ -192,17 +203,17 @@ def repl_command(level: int) -> int:
         with suppress(ImportError):
             import readline  # noqa: F401  # late: only where it is installed
         click.echo(f"ktc {VERSION}; :help, :quit")
-    repl = Repl(level, configs.color_enabled(sys.stdout.isatty()))
-    while (text := _read(is_terminal)) is not None:
+    repl = Repl(level, configs.color_enabled(sys.stdout.isatty()), edition or Edition.Y2025)
+    while (text := _read(is_terminal, repl.edition)) is not None:
         match text.strip():
             case ":quit" | ":q":
                 break
             case ":help":
                 click.echo(_HELP, nl=False)
             case ":reset":
-                repl = Repl(level, repl.color)
+                repl = Repl(level, repl.color, repl.edition)
             case ":show":
-                click.echo(_program(repl.declared, repl.done, ""), nl=False)
+                click.echo(_program(repl.declared, repl.done, "", repl.edition), nl=False)
             case _:
                 said: list[str] = []
                 crash = guard.Crash(repl.cache.folder, {"ktc": VERSION, "command": "repl", "stage": "repl"})

@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 
 import click
 from ktc import config as configs
+from ktc.base.editions import Edition
 from ktc.base.records import entity
 from ktc.base.version import VERSION
 from ktc.cli.task import Command, chosen_checks
@@ -25,7 +26,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
 from ktc.driver import guard
 from ktc.tools.checks.files import sources
-from ktc.tools.options import search_option
+from ktc.tools.options import edition_option, search_option
 from ktc.tools.testing.discovery import PREFIX, Case
 from ktc.tools.testing.results import PASSED, Plan, Result
 from ktc.tools.testing.selection import BadSelection, matches
@@ -58,6 +59,7 @@ class _Run:
               help="Also detect mistakes in kernels, which end the test; --check=KINDS for some kinds.")  # fmt: skip
 @click.option("--checks", metavar="KINDS", hidden=True, help="The same, for some kinds: --check=bounds,races.")
 @search_option
+@edition_option
 @click.option("--target-accelerator", "accelerators", metavar="NAMES",
               help="Also compile and assemble every kernel for these targets.")  # fmt: skip
 @click.option("--timeout", "seconds", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True,
@@ -71,6 +73,7 @@ def test_command(
     paths: tuple[Path, ...], selection: str | None, lists: bool, as_json: Path | None, junit: Path | None,
     accelerators: str | None, jobs: int | None, is_verbose: bool, is_quiet: bool, is_fast: bool, seconds: float,
     level: int | None, defines: tuple[str, ...], search: tuple[Path, ...], checks_all: bool, checks: str | None,
+    edition: Edition | None,
 ) -> int:  # fmt: skip
     """Find and run tests: functions test_* in files test_*.kpy, and programs in docstrings.
 
@@ -81,12 +84,12 @@ def test_command(
     files = jobs or configs.processors()
     options = Options(
         Path(), level=level, defines=defines, search=search, accelerators=targets, jobs=1 if files > 1 else None,
-        checks=chosen_checks(checks_all, checks),
+        checks=chosen_checks(checks_all, checks), edition=edition,
     )  # fmt: skip
     plan = Plan(options, is_fast, seconds, configs.color_enabled(sys.stdout.isatty()))
     run = _Run(plan, files, is_quiet, is_verbose, str(as_json) == "-")
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "test", "stage": "test"})
-    found, sink = _found(paths or (Path(),), selection or "")
+    found, sink = _found(paths or (Path(),), selection or "", edition)
     for problem in sink.diagnostics:
         sys.stderr.write(render_text([problem], configs.color_enabled(sys.stderr.isatty())))
     if lists:
@@ -103,7 +106,9 @@ def test_command(
     return code or int(sink.error_count > 0)
 
 
-def _found(paths: Sequence[Path], selection: str) -> tuple[list[tuple[Path, list[Case]]], Sink]:
+def _found(
+    paths: Sequence[Path], selection: str, edition: Edition | None
+) -> tuple[list[tuple[Path, list[Case]]], Sink]:
     """Return the files with tests, and their tests; a file that is named has tests whatever its name is."""
     from ktc.tools.testing.running import discover  # late: only for some commands
 
@@ -115,7 +120,7 @@ def _found(paths: Sequence[Path], selection: str) -> tuple[list[tuple[Path, list
         for path in sources([Path(file)]):
             is_test = not is_folder or path.name.startswith(PREFIX)
             # What is wrong with other files is no matter of their tests.
-            cases = discover(path, sink if is_test else Sink(), is_test)
+            cases = discover(path, sink if is_test else Sink(), is_test, edition)
             try:
                 cases = [one for one in cases if _is_chosen(f"{path}::{one.name}", one.name, name, selection)]
             except BadSelection as error:

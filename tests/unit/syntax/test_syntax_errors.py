@@ -16,7 +16,7 @@ IN_FUNCTION = [
     ("for x in y pass", 16, "syntax-error", "expected ':' after what the loop iterates over"),
     ("for x range(3): pass", 11, "syntax-error", "expected 'in' after the loop variable, found 'range'"),
     ("x = lambda y: y", 9, "syntax-error", "lambda expressions are not supported"),
-    ("assert x", 5, "syntax-error", "'assert' is not a statement"),
+    ("assert x", 5, "wrong-edition", "'assert' is not in edition 2025"),
     ("del x", 5, "syntax-error", "'del' is not a statement"),
     ("global x", 5, "syntax-error", "'global' is not a statement"),
     ("yield x", 5, "syntax-error", "generators are not supported"),

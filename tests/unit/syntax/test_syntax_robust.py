@@ -173,12 +173,13 @@ def test_a_damaged_entry_is_a_miss(damage: bytes, store: Store) -> None:
 
 
 def test_every_rule_has_a_method(tables: Tables) -> None:
+    from ktc.base.editions import Edition
     from ktc.syntax import ast
     from ktc.syntax.building.builder import Builder
     from ktc.syntax.lexing.lexer import Tokens
     from ktc.syntax.parsing.tables import CALL, PICK
 
-    builder = Builder("", {}, Tokens([], [], [], []), lambda start, end: ast.Name(start, end, ""))
+    builder = Builder("", {}, Tokens([], [], [], []), lambda start, end: ast.Name(start, end, ""), Edition.Y2025)
     rules = builder.rules(tables.rules)
     assert [name for _, _, kind, name, _ in tables.rules if kind in (CALL, PICK)]
     missing = {

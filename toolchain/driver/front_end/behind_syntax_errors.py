@@ -8,6 +8,7 @@ from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.driver.front_end import kept_library
 from ktc.driver.session import Session
 from ktc.elaborate.program import elaborate
+from ktc.syntax.editions import assign
 from ktc.syntax.loader import load, read_source
 from ktc.syntax.parsing.remains import Remains, remains
 
@@ -25,6 +26,7 @@ def check_remains(session: Session) -> None:
     source = read_source(session.config.root, Sink(), False, {}, session.overlays)
     if source is None or not session.sink.mistake_count:
         return
+    assign(source, session.config.edition)
     rest = remains(source, session.cache)
     if rest is None:
         return
@@ -41,8 +43,9 @@ def check_remains(session: Session) -> None:
 def _found(session: Session, rest: Remains) -> list[Diagnostic]:
     config, sink = session.config, Sink()
     package = load(
-        config.root, config.search, config.stdlib, session.cache, sink, overlays=session.overlays, tree=rest.module
-    )
+        config.root, config.search, config.stdlib, session.cache, sink, overlays=session.overlays, tree=rest.module,
+        edition=config.edition,
+    )  # fmt: skip
     if package is not None:
         if "." in config.module:
             package.names[id(package.root)] = config.module

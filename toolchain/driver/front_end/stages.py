@@ -71,7 +71,7 @@ def load_package(session: Session) -> Package:
     with session.stage("load"):
         package = load(
             config.root, config.search, config.stdlib, session.cache, session.sink, reads=session.reads,
-            overlays=session.overlays, tree=session.tree,
+            overlays=session.overlays, tree=session.tree, edition=config.edition,
         )  # fmt: skip
     if package is None:
         from ktc.driver.front_end.behind_syntax_errors import check_remains  # late: only for errors
@@ -81,6 +81,8 @@ def load_package(session: Session) -> Package:
     if "." in config.module:  # for its relative imports
         package.names[id(package.root)] = config.module
     session.package = package
+    if (chosen := package.root.source.edition) is not None:
+        session.notes.append(f"edition {chosen.edition.value}: {chosen.reason}")
     return package
 
 

@@ -253,7 +253,11 @@ class Star(Node):
 
 @entity
 class FunctionType(Node):
-    """`fn[params](args) effects -> result`. Arguments may lack names (name is "" then)."""
+    """`fn[params](args) effects -> result`. Arguments may lack names (name is "" then).
+
+    Args:
+        error: the type after `raises`; None where none is written.
+    """
 
     params: tuple["Param", ...]
     args: tuple["Param", ...]
@@ -262,6 +266,7 @@ class FunctionType(Node):
     raises: bool
     effects: tuple[str, ...]
     is_def: bool
+    error: "Expr | None" = None
 
 
 @entity

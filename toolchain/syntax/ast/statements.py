@@ -5,6 +5,7 @@ from dataclasses import field
 from typing import Any, Union
 
 from ktc.base import unpickling
+from ktc.base.editions import ChosenEdition, Edition
 from ktc.base.records import entity, replace
 from ktc.syntax.ast.expressions import Expr, Node, Param
 
@@ -28,6 +29,7 @@ class FunctionHead:
             no list.
         doc: the docstring or "".
         only_passes: of a trait's requirement: its body is `pass`, not `...`.
+        error: the type after `raises`; None where none is written.
     """
 
     params: tuple[Param, ...]
@@ -41,6 +43,7 @@ class FunctionHead:
     is_def: bool
     doc: str
     only_passes: bool = False
+    error: Expr | None = None
 
 
 class FunctionDecl(Node):
@@ -53,7 +56,7 @@ class FunctionDecl(Node):
     __slots__ = ("_body", "_head", "decorators", "name", "name_start")
     __match_args__ = (
         "start", "end", "name", "name_start", "params", "args", "result", "result_ref", "raises", "effects", "captures",
-        "where", "body", "decorators", "is_def", "doc",
+        "where", "body", "decorators", "is_def", "doc", "error",
     )  # fmt: skip
 
     def __init__(
@@ -142,6 +145,10 @@ class FunctionDecl(Node):
     @property
     def doc(self) -> str:
         return self.head.doc
+
+    @property
+    def error(self) -> Expr | None:
+        return self.head.error
 
 
 @entity
@@ -370,6 +377,12 @@ class Module(Node):
     body: "tuple[Stmt, ...]"
     doc: str
     source: Any = field(default=None)
+
+    @property
+    def edition(self) -> Edition:
+        """The dialect in which it is written."""
+        chosen: ChosenEdition | None = self.source.edition if self.source is not None else None
+        return chosen.edition if chosen is not None else Edition.Y2025
 
 
 Stmt = Union[

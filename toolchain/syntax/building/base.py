@@ -8,6 +8,7 @@ for a token its index.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.syntax import ast
 from ktc.syntax.lexing.lex_error import LexError
@@ -24,6 +25,7 @@ class State:
         line_ends: the line ends that the file spells otherwise, as in `Source`.
         tokens: the tokens that are parsed.
         field: parses the expression of an f-string's field, given its offsets.
+        edition: the dialect of the text.
 
     Attributes:
         errors: syntax errors found so far.
@@ -33,8 +35,10 @@ class State:
     """
 
     def __init__(
-        self, text: str, line_ends: dict[int, str], tokens: Tokens, field: Callable[[int, int], ast.Expr]
-    ) -> None:
+        self, text: str, line_ends: dict[int, str], tokens: Tokens, field: Callable[[int, int], ast.Expr],
+        edition: Edition,
+    ) -> None:  # fmt: skip
+        self.edition = edition
         self.text, self.line_ends, self.tokens, self.field = text, line_ends, tokens, field
         self.errors: list[LexError] = []
         self.bounds: dict[int, ast.Bound] = {}
@@ -51,6 +55,7 @@ class BaseBuilder:
         self.parse_field = state.field
         self.errors, self.bounds, self.valueless = state.errors, state.bounds, state.valueless
         self.receivers = state.receivers
+        self.is_2026 = state.edition is Edition.Y2026
 
     def word(self, token: int) -> str:
         """Return the text of a token, a name without its backquotes."""
@@ -60,6 +65,16 @@ class BaseBuilder:
     def wrong(self, start: int, end: int, message: str, help: str = "") -> None:
         """Keep a syntax error; the tree goes on."""
         self.errors.append(LexError(Code.SYNTAX_ERROR, start, end, message, help))
+
+    def refuse(self, start: int, end: int, form: str, help: str) -> None:
+        """Keep the error of a form that the text's edition does not have; the tree goes on.
+
+        Args:
+            form: what stands there, as messages show it: "'fn'".
+        """
+        edition = Edition.Y2026 if self.is_2026 else Edition.Y2025
+        message = f"{form} is not in edition {edition.value}"
+        self.errors.append(LexError(Code.WRONG_EDITION, start, end, message, help))
 
     def check_types(self, params: Sequence[ast.Param]) -> None:
         """Every parameter has a type."""

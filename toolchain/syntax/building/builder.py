@@ -6,6 +6,7 @@ The tree that comes out is complete; what the grammar lets through and the langu
 from collections.abc import Callable
 from typing import Any
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.syntax import ast
 from ktc.syntax.building.base import BaseBuilder, Kids, State
@@ -23,13 +24,14 @@ class Builder:
     """Gives each rule of the grammar the method that makes its node.
 
     Args:
-        text, line_ends, tokens, field: as in `State`.
+        text, line_ends, tokens, field, edition: as in `State`.
     """
 
     def __init__(
-        self, text: str, line_ends: dict[int, str], tokens: Tokens, field: Callable[[int, int], ast.Expr]
-    ) -> None:
-        state = State(text, line_ends, tokens, field)
+        self, text: str, line_ends: dict[int, str], tokens: Tokens, field: Callable[[int, int], ast.Expr],
+        edition: Edition,
+    ) -> None:  # fmt: skip
+        state = State(text, line_ends, tokens, field, edition)
         self.errors = state.errors
         self._builders: tuple[BaseBuilder, ...] = (
             ExpressionBuilder(state), DeclarationBuilder(state), StructBuilder(state), StatementBuilder(state),
@@ -134,6 +136,16 @@ class StatementBuilder(BaseBuilder):
             kids = list(kids[0].items)  # written like a call: `comptime assert(c, m)`
         return ast.StaticAssert(start, end, kids[0], kids[1] if len(kids) == 2 else None)
 
+    # "assert" expr ("," expr)?
+    def assert_stmt(self, kids: Kids, start: int, end: int) -> ast.ExprStmt:
+        """Return the call of `debug_assert`: both are checked in the same builds."""
+        if not self.is_2026:
+            help = "call 'debug_assert', or write 'comptime assert' for compile time"
+            self.refuse(start, start + len("assert"), "'assert'", help)
+        if len(kids) == 1 and isinstance(kids[0], ast.TupleLit) and len(kids[0].items) == 2:
+            kids = list(kids[0].items)
+        return ast.ExprStmt(start, end, ast.Call(start, end, ast.Name(start, end, "debug_assert"), tuple(kids), ()))
+
     def return_none(self, kids: Kids, start: int, end: int) -> ast.Return:
         return ast.Return(start, end, None)
 
@@ -228,6 +240,10 @@ class StatementBuilder(BaseBuilder):
     # origin ("as" NAME)?
     def import_name(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
         (level, module), name = kids[0], self.word(kids[1]) if len(kids) == 2 else ""
+        if level and module and self.is_2026:
+            package, _, last = module.rpartition(".")
+            help = f"write 'from {'.' * level}{package} import {last}'"
+            self.refuse(start, end, "'import' of a relative name", help)
         if level and not module:
             self.wrong(start, end, "'import' needs the name of a module after the dots", "write 'from . import name'")
         return "." * level + module, name

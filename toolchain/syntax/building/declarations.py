@@ -12,6 +12,11 @@ _MAKES = re.compile(r"\b__(?:init|copyinit|moveinit)__\s*(?:\[[^()]*\])?\(\s*$")
 _OLD_CONVENTIONS = {"inout": "write 'mut'", "borrowed": "leave it out, or write 'read'"}
 
 
+_UNTIL_2025 = {
+    "owned": "write 'var'", "read": "write 'imm', or leave it out", "inout": "write 'mut'", "borrowed": "leave it out",
+}  # fmt: skip
+"""Conventions that edition 2026 does not have."""
+
 BETWEEN = re.compile(r"(?:\s|#[^\n]*)*")
 """What lies between two tokens, or two statements."""
 
@@ -150,9 +155,11 @@ class DeclarationBuilder(BaseBuilder):
     # CONVENTION | VAR | REF | REF_ORIGIN | REF_ORIGIN "[" expr_list "]"
     def convention(self, kids: Kids, start: int, end: int) -> tuple[str, tuple[ast.Expr, ...]]:
         word = self.word(kids[0])
-        if word in _OLD_CONVENTIONS:
+        if self.is_2026 and word in _UNTIL_2025:
+            self.refuse(self.token_starts[kids[0]], self.token_ends[kids[0]], f"'{word}'", _UNTIL_2025[word])
+        elif word in _OLD_CONVENTIONS:
             self.wrong(start, end, f"'{word}' is not in the language any more", self._instead_of(word, start))
-        return word, kids[1] if len(kids) == 2 else ()
+        return "read" if word == "imm" else word, kids[1] if len(kids) == 2 else ()
 
     def _instead_of(self, word: str, start: int) -> str:
         """Return what to write for an old convention; the `self` that a method makes is 'out'."""
@@ -198,23 +205,37 @@ class DeclarationBuilder(BaseBuilder):
 
     # _fn_word params "(" fn_args ")" effects result
     def function_type(self, kids: Kids, start: int, end: int) -> ast.FunctionType:
-        word, params, args, (raises, effects, _), (type_, ref) = kids
+        word, params, args, (raises, error, effects, _), (type_, ref) = kids
         self.check_types(params)
-        return ast.FunctionType(start, end, params, args, type_, ref, raises, effects, self.word(word) == "def")
+        is_def = self._is_def(word)
+        return ast.FunctionType(start, end, params, args, type_, ref, raises, effects, is_def, error)
+
+    def _is_def(self, word: int) -> bool:
+        """Return whether a function raises by its first word, `def`; edition 2026 has only `def`, without that."""
+        is_def = self.word(word) == "def"
+        if self.is_2026 and not is_def:
+            self.refuse(self.token_starts[word], self.token_ends[word], "'fn'", "write 'def'")
+        return is_def and not self.is_2026
 
     # ---- functions ----
 
     # effect*
-    def effects(self, kids: Kids, start: int, end: int) -> tuple[bool, tuple[str, ...], object]:
-        """Return (raises, effects, captures)."""
+    def effects(self, kids: Kids, start: int, end: int) -> tuple[bool, ast.Expr | None, tuple[str, ...], object]:
+        """Return (raises, type of errors, effects, captures)."""
         if not kids:
-            return False, (), None
+            return False, None, (), None
         names = tuple(name for name, _ in kids if name != "raises")
         captures = next((captured for name, captured in kids if name == "unified"), None)
-        return any(name == "raises" for name, _ in kids), names, captures
+        raises = [error for name, error in kids if name == "raises"]
+        return bool(raises), next(iter(raises), None), names, captures
 
+    # "raises" error_type?
     def effect_raises(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
-        return "raises", None
+        if kids and not self.is_2026:
+            help = "every error is an 'Error': leave its type out"
+            self.refuse(kids[0].start, kids[0].end, "the type of an error", help)
+            return "raises", None
+        return "raises", kids[0] if kids else None
 
     def effect_capturing(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
         return "capturing", None
@@ -258,7 +279,7 @@ class DeclarationBuilder(BaseBuilder):
 
     # _fn_word NAME params "(" param_list ")" effects result wheres ":" block
     def function(self, kids: Kids, start: int, end: int) -> ast.FunctionDecl:
-        word, name, params, args, (raises, effects, captures), (type_, ref), where, block = kids
+        word, name, params, args, (raises, error, effects, captures), (type_, ref), where, block = kids
         self.check_types(params)
         self.check_arguments(args, start)
         for arg in args:
@@ -268,10 +289,10 @@ class DeclarationBuilder(BaseBuilder):
                 )
         doc, body = docstring(block)
         where = (*conditions(params), *where)
-        at, is_def = self.token_starts[name], self.word(word) == "def"
+        at, is_def = self.token_starts[name], self._is_def(word)
         if is_def and raises:
             self.wrong(start, at + len(self.word(name)), "a 'def' raises already", "leave 'raises' out, or write 'fn'")
-        head = ast.FunctionHead(params, args, type_, ref, raises, effects, captures, where, is_def, doc)
+        head = ast.FunctionHead(params, args, type_, ref, raises, effects, captures, where, is_def, doc, False, error)
         return ast.FunctionDecl(start, end, self.word(name), at, (), head, body)
 
     # ASYNC function

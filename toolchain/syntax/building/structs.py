@@ -138,11 +138,13 @@ class StructBuilder(BaseBuilder):
             and len(item.body) == 1
             and isinstance(item.body[0], ast.Pass)
         ):
-            return item.as_requirement(self.text[item.body[0].start : item.body[0].end] == "pass")
+            only_passes = self.text[item.body[0].start : item.body[0].end] == "pass"
+            return item if only_passes and self.is_2026 else item.as_requirement(only_passes)
         return item
 
     # ("alias" | "comptime") NAME params opt_type opt_value
     def alias(self, kids: Kids, start: int, end: int) -> ast.Alias:
+        self._check_word(start)
         name, params, type_, value = kids
         self.check_types(params)
         node = ast.Alias(start, end, self.word(name), self.token_starts[name], params, type_, value)
@@ -153,11 +155,16 @@ class StructBuilder(BaseBuilder):
     # ("alias" | "comptime") alias_names "=" exprs
     def unpacked_alias(self, kids: Kids, start: int, end: int) -> tuple[ast.Stmt, ...]:
         """Return a hidden alias of the whole value, and for each name one of an item of it."""
+        self._check_word(start)
         names, value = kids
         names = names[0] if len(names) == 1 else names
         self.unpacked += 1
         hidden = ast.Alias(start, end, f"_unpacked {self.unpacked}", start, (), None, value)
         return (hidden, *self._unpacked(names, ast.Name(start, end, hidden.name)))
+
+    def _check_word(self, start: int) -> None:
+        if self.is_2026 and self.text.startswith("alias", start):
+            self.refuse(start, start + len("alias"), "'alias'", "write 'comptime'")
 
     alias_names = BaseBuilder.as_tuple
     alias_group = BaseBuilder.as_tuple
@@ -186,6 +193,9 @@ class StructBuilder(BaseBuilder):
         if isinstance(node, (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl)):
             node.decorators = decorators
         elif isinstance(node, (ast.If, ast.For)):
+            if self.is_2026:
+                word, first = ("if" if isinstance(node, ast.If) else "for"), decorators[0]
+                self.refuse(first.start, first.end, "'@parameter'", f"write 'comptime {word}'")
             for decorator in decorators:
                 if not (isinstance(decorator.value, ast.Name) and decorator.value.id == "parameter"):
                     self.wrong(decorator.start, decorator.end, "only '@parameter' is allowed before 'if' and 'for'")

@@ -17,6 +17,7 @@ import re
 from collections.abc import Collection
 from dataclasses import field
 
+from ktc.base.editions import Edition
 from ktc.base.records import entity
 from ktc.diag.codes import Code
 from ktc.syntax.lexing.lex_error import LexError
@@ -45,7 +46,8 @@ _TOKEN = re.compile(
 )
 _INDENTATION = re.compile(r"(?:[ \t\f\r]*+(?:\#[^\n]*+)?\n)*([ \t\f]*+)(?:\#[^\n]*+\Z)?")
 _CONVENTIONS = frozenset(("read", "mut", "out", "owned", "deinit", "inout", "borrowed"))
-_AHEAD = frozenset((*_CONVENTIONS, "ref", "alias", "comptime", "async"))
+_CONVENTIONS_2026 = _CONVENTIONS | {"imm"}
+_AHEAD = frozenset(("ref", "alias", "comptime", "async"))
 _SOFT = ("raises", "where", "capturing", "escaping", "unified", "ref")
 # Words of other languages; no rule takes them, so that `errors` can say what there is instead.
 FOREIGN = frozenset(("lambda", "class", "assert", "del", "global", "nonlocal", "yield", "let"))
@@ -71,9 +73,12 @@ class Tokens:
 
 
 class Lexer:
-    """Cuts texts into tokens; made once for a set of tables."""
+    """Cuts texts of an edition into tokens; made once for a set of tables."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, edition: Edition = Edition.Y2025) -> None:
+        self.edition = edition
+        self.conventions = _CONVENTIONS if edition is Edition.Y2025 else _CONVENTIONS_2026
+        self.ahead = _AHEAD | self.conventions
         number = tables.number
         self.words = dict(tables.words)
         self.augmented = number("AUGMENTED")
@@ -135,7 +140,7 @@ class _Run(LiteralReader):
         """Fill the lists from offset `pos` on."""
         lexer, text, limit, match = self.lexer, self.text, self.limit, _TOKEN.match
         types, starts, ends, later = self.types, self.starts, self.ends, self.later
-        words, name, dot = lexer.words, lexer.name, lexer.dot
+        words, name, dot, ahead = lexer.words, lexer.name, lexer.dot, lexer.ahead
         if in_brackets:
             self.lines.append(0)
         else:
@@ -149,7 +154,7 @@ class _Run(LiteralReader):
             if kind == 1:
                 word = found[1]
                 type_ = words.get(word, name)
-                if word in _AHEAD:
+                if word in ahead:
                     later.append(len(types))
                 if types and types[-1] == dot and word != "import":
                     type_ = name
@@ -338,7 +343,7 @@ class _Run(LiteralReader):
             named = following == lexer.name or following in lexer.soft
             starred = following in (words["*"], words["**"])
             type_ = lexer.name
-            if word in _CONVENTIONS:
+            if word in lexer.conventions:
                 if named or starred or following in (words["fn"], words["def"]):
                     type_ = lexer.convention
             elif word == "ref":

@@ -159,8 +159,6 @@ def _colon(failure: Failure) -> LexError | None:
     if ":" not in failure.fitting or failure.brackets or head not in _HEADS or failure.index == failure.first:
         return None
     help = "blocks are made by ':' and indentation" if failure.word == "{" else _AFTER_HEAD.get(failure.word, "")
-    if failure.before() == "raises" and failure.kind() == "NAME":
-        help = "every error is an 'Error': leave its type out"
     error = error_at(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}", help)
     error.missing = ":"
     return error

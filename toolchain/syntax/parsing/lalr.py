@@ -6,6 +6,7 @@ A text that is wrong gives one error for each statement or declaration; the tree
 from itertools import pairwise
 from typing import Any
 
+from ktc.base.editions import Edition
 from ktc.base.records import field_names
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
@@ -31,7 +32,8 @@ class Parser:
     def __init__(self, tables: Tables, source: Source, sink: Sink) -> None:
         self.tables, self.source, self.sink = tables, source, sink
         self.text = source.text
-        self.lexer = Lexer(tables)
+        self.edition = source.edition.edition if source.edition is not None else Edition.Y2025
+        self.lexer = Lexer(tables, self.edition)
         self.apart: set[int] = set()  # lines that look as if they continued a statement, and do not
         self.fields = 0  # fields of f-strings we are in
         self.reported: set[tuple[Code, int]] = set()
@@ -132,7 +134,7 @@ class Parser:
         Raises: _Relex where a line that was joined to the one before it is the mistake, if `may_part`.
         """
         for _ in range(MAX_ERRORS):
-            builder = Builder(self.text, self.source.line_ends, tokens, self.field)
+            builder = Builder(self.text, self.source.line_ends, tokens, self.field, self.edition)
             try:
                 return self._drive(tokens, builder, symbol)
             except LexError as error:

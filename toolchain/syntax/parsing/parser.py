@@ -13,11 +13,13 @@ from typing import Any
 
 from ktc import native
 from ktc.base import unpickling
-from ktc.base.records import field_names, numbered
-from ktc.diag.diagnostic import Sink
+from ktc.base.editions import ChosenEdition, Edition
+from ktc.base.records import field_names, numbered, replace
+from ktc.diag.diagnostic import Diagnostic, Sink, in_order
 from ktc.diag.source import Source
 from ktc.syntax import ast
 from ktc.syntax.ast import expressions, statements
+from ktc.syntax.editions import assign
 from ktc.syntax.parsing.tables import Store, Tables, grammar_text, load_tables
 
 numbered(1, expressions, statements)
@@ -36,24 +38,51 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
 
     Reports: SYNTAX_ERROR, UNCLOSED_BRACKET, BAD_INDENT, BAD_LITERAL, TOO_DEEP.
     """
-    key = _module_key(source.as_read()) if cache is not None else ""
+    assign(source, sink=sink)
+    key = _module_key(source.as_read(), source.edition) if cache is not None else ""
     module = unpack(cache.get(key), source) if cache is not None else None
     if module is None:
         from ktc.syntax.parsing.lalr import Parser  # late: only after a cache miss
 
         collecting = gc.isenabled()
         gc.disable()
+        tables = tables or load_tables(cache)
         try:
-            module = Parser(tables or load_tables(cache), source, sink).module()
+            own = Sink(policy=sink.policy)
+            module = Parser(tables, source, own).module()
+            found = own.diagnostics if module is not None else _with_other_edition(source, own, tables)
         finally:
             if collecting:
                 gc.enable()
+        for one in found:
+            sink.report(one)
         if module is not None:
             module.source = source
             packed = pack(module) if cache is not None else None
             if cache is not None and packed is not None:  # a very deep tree is not kept: it is parsed in each build
                 cache.put(key, packed)
     return module
+
+
+def _with_other_edition(source: Source, sink: Sink, tables: Tables) -> list[Diagnostic]:
+    """Return the syntax errors of a text; where it is right in the other edition, the first one says so."""
+    from ktc.syntax.parsing.lalr import Parser  # late: only for errors
+
+    chosen, found = source.edition, in_order(sink.diagnostics)
+    if chosen is None or source.is_library or not found:
+        return found
+    other = chosen.edition.other
+    source.edition = ChosenEdition(other, "")
+    try:
+        is_right = Parser(tables, source, Sink()).module() is not None
+    finally:
+        source.edition = chosen
+    if is_right:
+        first = found[0]
+        hint = f"the file is right in edition {other.value}, and is read in edition {chosen.edition.value} by"
+        help = "; ".join((*([first.help] if first.help else []), f"{hint} {chosen.reason}: '--edition {other.value}'"))
+        found[0] = replace(first, help=help)
+    return found
 
 
 _DECIDING = ("ast", "building", "lexing", "parsing")
@@ -75,9 +104,10 @@ def _fingerprint() -> bytes:
 _FINGERPRINT = _fingerprint()
 
 
-def _module_key(text: str) -> str:
+def _module_key(text: str, chosen: ChosenEdition | None) -> str:
     """Return the cache key of a text's module."""
-    return hashlib.sha256(_FINGERPRINT + text.encode("utf-8", "surrogatepass")).hexdigest()
+    edition = b"" if chosen is None or chosen.edition is Edition.Y2025 else chosen.edition.value.encode()
+    return hashlib.sha256(_FINGERPRINT + edition + text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def pack(module: ast.Module) -> bytes | None:

@@ -13,6 +13,7 @@ So an error in this tree is an error in the program too.
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from ktc.base.editions import OF_LIBRARY
 from ktc.base.records import record, replace
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
@@ -30,7 +31,7 @@ _KEPT = (
     ast.FunctionDecl, ast.StructDecl, ast.Extension, ast.TraitDecl, ast.Alias, ast.StaticAssert, ast.Import,
     ast.FromImport,
 )  # fmt: skip
-_END = Source("", "fn f():\n    __mlir_op.`kgen.unreachable`()\n")
+_END = Source("", "fn f():\n    __mlir_op.`kgen.unreachable`()\n", edition=OF_LIBRARY)
 """The last statement of a truncated function: control flow ends there."""
 
 _Members = ast.StructDecl | ast.Extension | ast.TraitDecl

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ktc import config as configs
+from ktc.base.editions import Edition
 from ktc.config import Options
 from ktc.diag.diagnostic import CompileError, Sink, in_order
 from ktc.diag.render import render_json
@@ -29,7 +30,7 @@ _SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _AMD = re.compile(r"^\s*\.(vgpr_count|sgpr_count|agpr_count|vgpr_spill_count|sgpr_spill_count):\s*(\d+)", re.MULTILINE)
 
 
-def explore(path: Path, request: dict[str, Any]) -> dict[str, Any]:
+def explore(path: Path, request: dict[str, Any], edition: Edition | None = None) -> dict[str, Any]:
     """Compile a text as far as a stage.
 
     Args:
@@ -50,7 +51,7 @@ def explore(path: Path, request: dict[str, Any]) -> dict[str, Any]:
         return str(answer["kernel"])
 
     sink, cache = Sink(), configs.open_cache()
-    options = Options(path, level=level, debug=1, accelerators=target or "cpu", jobs=1)
+    options = Options(path, level=level, debug=1, accelerators=target or "cpu", jobs=1, edition=edition)
     config = configs.resolve(options, sink, cache)
     session = None
     if config is not None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ktc.base.editions import OF_LIBRARY
 from ktc.base.records import field_names, record
 from ktc.diag.source import Source
 from ktc.syntax import ast
@@ -88,14 +89,16 @@ def harness(path: Path, source: Source, cases: Sequence[Case], shows: Sequence[i
         name = f"_test_{number}"
         if case.program:
             stem = f"__ktc_doctest_{number}__"
-            overlays[os.path.abspath(folder / f"{stem}.kpy")] = Source(source.path, case.program)
+            overlays[os.path.abspath(folder / f"{stem}.kpy")] = Source(
+                source.path, case.program, edition=source.edition
+            )
             imports.append(f"from {stem} import run as {name}\n")
         else:
             imports.append(f"from {module} import {case.name} as {name}\n")
         calls.append(_ONE.format(number=number, name=name))
     text = "".join(imports) + _HEAD + "def main():\n" + ("".join(calls) or "    pass\n")
     root = folder / f"__ktc_test_{path.stem}__.kpy"
-    overlays[os.path.abspath(root)] = Source(str(root), text)
+    overlays[os.path.abspath(root)] = Source(str(root), text, edition=OF_LIBRARY)
     if shows:
         overlays[os.path.abspath(path)] = _with_operands(source, shows)
     return Harness(root, overlays)
@@ -167,7 +170,7 @@ def _with_operands(source: Source, shows: Sequence[int]) -> Source:
         parts.append(text[last:end] + message)
         ends = {at + len(message) if at >= end + added else at: spelled for at, spelled in ends.items()}
         last, added = end, added + len(message)
-    return Source(source.path, "".join(parts) + text[last:], source.is_library, line_ends=ends)
+    return Source(source.path, "".join(parts) + text[last:], source.is_library, line_ends=ends, edition=source.edition)
 
 
 def _start_of(text: str, end: int) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ktc import config as configs
 from ktc.base.cache import digest
+from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.config import Config
 from ktc.diag.diagnostic import CompileError, Sink, in_order
@@ -22,6 +23,7 @@ from ktc.diag.render import render_text
 from ktc.driver import build_cache
 from ktc.driver.pipeline import Session, assemble, build
 from ktc.emit.linking.link import install
+from ktc.syntax.editions import assign
 from ktc.syntax.loader import read_source
 from ktc.syntax.parsing.parser import parse
 from ktc.tools.testing.discovery import Case, doctests, functions
@@ -29,11 +31,12 @@ from ktc.tools.testing.harness import MARK, Harness, harness, module_of, operand
 from ktc.tools.testing.results import ERROR, FAILED, PASSED, Plan, Result
 
 
-def discover(path: Path, sink: Sink, is_test: bool) -> list[Case]:
+def discover(path: Path, sink: Sink, is_test: bool, edition: Edition | None = None) -> list[Case]:
     """Return the tests of a file: functions, if it is a file of tests, and programs in docstrings."""
     source = read_source(path, sink, False, {})
     if source is None or not (is_test or "```" in source.text):
         return []
+    assign(source, edition, sink)
     module = parse(source, sink, configs.open_cache())
     if module is None:
         return []
@@ -62,6 +65,8 @@ def _build(plan: Plan, path: Path, cases: Sequence[Case], program: Path) -> str:
     """Build the program; return the errors as text. Operands are shown where their types can be written."""
     sink = Sink()
     source = read_source(path, sink, False, {})
+    if source is not None:
+        assign(source, plan.options.edition, sink)
     module = parse(source, sink, configs.open_cache()) if source is not None else None
     if source is None or module is None:
         return render_text(in_order(sink.diagnostics), plan.color)
