@@ -21,6 +21,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import STANDARD_INPUT, Source, Span
 from ktc.syntax import ast
+from ktc.syntax.edition_evidence import LIBRARY_MODULES
 from ktc.syntax.editions import SUFFIXES, EditionFinder
 from ktc.syntax.parsing.parser import parse, unpack
 from ktc.syntax.parsing.tables import Store, load_tables
@@ -28,7 +29,7 @@ from ktc.syntax.parsing.tables import Store, load_tables
 MAIN = "__main__"
 LIBRARY = "std"
 
-OWN_PACKAGES = frozenset({"archive", "archive_device", "prelude", "linalg", "nn", "ndarray"})
+OWN_PACKAGES = frozenset({"archive", "archive_device", "prelude", "prelude_2026", "linalg", "nn", "ndarray"})
 """Modules of this library that the language's own library does not have: a user's of the same name goes before them."""
 
 _INIT = "__init__"
@@ -71,7 +72,7 @@ class Package:
     home: str = ""
     editions: EditionFinder | None = None
     _mounted: dict[str, dict[str, Source] | None] = field(default_factory=dict)
-    _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
+    _asked: dict[tuple[str, bool, bool], ast.Module | None] = field(default_factory=dict)
     _exists: dict[str, bool] = field(default_factory=dict)
     _library_packages: dict[str, bool] = field(default_factory=dict)
 
@@ -80,13 +81,14 @@ class Package:
 
         Args:
             dotted: the full name; `absolute` makes one of a relative import.
-            importer: who asks. A module of the standard library sees the standard library only, so that a
-                user's file cannot take a place in it.
+            importer: who asks. A module of the standard library sees the standard library only, so that a user's
+                file cannot take a place in it. For one of edition 2026 the library's modules have `std.` in front.
         """
         inside = importer is not None and bool(importer.source.is_library)
-        key = (dotted, inside)
+        by_root = importer is not None and importer.edition is Edition.Y2026
+        key = (dotted, inside, by_root)
         if key not in self._asked:
-            self._asked[key] = self._find(dotted, inside)
+            self._asked[key] = self._find(dotted, inside, by_root)
         return self._asked[key]
 
     def absolute(self, importer: ast.Module, level: int, module: str) -> str | None:
@@ -117,16 +119,17 @@ class Package:
         """Return whether the module is a folder's `__init__` file."""
         return Path(module.source.path).stem == _INIT
 
-    def _find(self, dotted: str, inside: bool) -> ast.Module | None:
+    def _find(self, dotted: str, inside: bool, by_root: bool) -> ast.Module | None:
         parts = dotted.split(".")
         if parts[0] == LIBRARY:
             # `std` alone is the library itself.
             return self._load(dotted, parts[1:], (self.stdlib,), True)
-        if not inside and (parts[0] in OWN_PACKAGES or not self._is_of_library(parts[0])):
+        names_users = parts[0] in OWN_PACKAGES or by_root or not self._is_of_library(parts[0])
+        if not inside and names_users:
             found = self._load(dotted, parts, self.search, False)
             if found is None and self._is_of_broken(parts):
                 self.failed.add(dotted)
-            if found is not None or dotted in self.failed:
+            if found is not None or dotted in self.failed or (by_root and parts[0] in LIBRARY_MODULES):
                 return found
         return self._load(f"{LIBRARY}.{dotted}", parts, (self.stdlib,), True)
 

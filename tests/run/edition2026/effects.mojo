@@ -3,6 +3,7 @@ def f(imm x: Int, imm: Int) raises -> Int:
         raise Error("same")
     return x
 
+
 def main():
     comptime N = 3
     try:

@@ -97,7 +97,7 @@ def _struct_of_name(elab: Elaboration, name: str, module: ModuleInfo) -> StructI
     """Return the struct that a name of a module refers to, through aliases."""
     found = modules.module_name(elab, module, name)
     if found is None and elab.modules.prelude_scope is not None:
-        found = modules.prelude_name(elab, name)
+        found = modules.prelude_name(elab, name, module.edition)
     if isinstance(found, AliasInfo):
         inner = _name(found.node.value)
         if not inner or inner == found.name or any(param.name == inner for param in found.node.params):

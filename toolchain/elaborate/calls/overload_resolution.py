@@ -41,14 +41,9 @@ MISPLACED, CONVERSION, LITERAL, VARIADIC, GENERIC, DISPLAY = (1000**rank for ran
 
 
 def choose_cached(
-    body: Body,
-    fn: FunctionValue,
-    pos: Sequence[Arg],
-    kw: Sequence[Arg],
-    span: Span,
-    receiver: bool = False,
+    body: Body, fn: FunctionValue, pos: Sequence[Arg], kw: Sequence[Arg], span: Span, receiver: bool = False,
     quiet: bool = False,
-) -> Candidate | None:
+) -> Candidate | None:  # fmt: skip
     """Choose a function, or take what was chosen for arguments of the same types before."""
     if any(isinstance(value, (UnboundParameter, Opaque)) for value in fn.params) or any(
         isinstance(value, (UnboundParameter, Opaque)) for _, value in fn.named
@@ -95,7 +90,8 @@ def _site_key(
             kinds.append(value.mutable and (2 if value.owned else 1))
         if arg.name:
             kinds.append(arg.name)
-    return fn.overloads, fn.params, fn.named, fn.self_ty, receiver, tuple(kinds)
+    edition = body.frame.module.edition if fn.overloads.by_edition else None
+    return fn.overloads, fn.params, fn.named, fn.self_ty, receiver, edition, tuple(kinds)
 
 
 def choose(
@@ -106,7 +102,7 @@ def choose(
     """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
     best: list[Candidate] = []
     failures: list[tuple[FunctionInfo, Mismatch]] = []
-    functions = [fn for fn in fns.functions if fn.implicit] if implicit_only else fns.functions
+    functions = [fn for fn in fns.seen_in(body.frame.module.edition) if fn.implicit or not implicit_only]
     names = {arg.name for arg in kw}
     fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
     if len(fitting) > 1 or implicit_only:

@@ -2,7 +2,9 @@
 
 from typing import NoReturn
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
+from ktc.diag.source import Span
 from ktc.elaborate.builder import place_operations, variables
 from ktc.elaborate.calls import call_lowering
 from ktc.elaborate.calls.writeback import attribute_of, field_of, runs_after_operands
@@ -28,11 +30,19 @@ from ktc.elaborate.model.types import (
 )
 from ktc.elaborate.model.values import Arg, DeferredOperand, Method, PackValue, Place, Result, RValue, Val, Var
 from ktc.elaborate.primitives import spellings
-from ktc.elaborate.resolve import modules
+from ktc.elaborate.resolve import edition_imports, modules
 from ktc.elaborate.resolve.hints import function_hint, import_hint, member_hint
 from ktc.elaborate.resolve.suggestions import suggest_import, suggest_member
 from ktc.elaborate.tree import lifecycle
-from ktc.elaborate.types import lookup, struct_members, struct_types, triviality, type_printer, well_known
+from ktc.elaborate.types import (
+    edition_members,
+    lookup,
+    struct_members,
+    struct_types,
+    triviality,
+    type_printer,
+    well_known,
+)
 from ktc.syntax import ast
 
 _WRAPPED = ("_mlir_value", "address")
@@ -69,7 +79,7 @@ def place_or_value(body: Body, node: ast.Expr) -> Result:
     base = place_or_value(body, node.value)
     if isinstance(base, Place) and base.local is not None and base.computed_from is None:
         member = struct_members.member(body.elab, base.ty, node.name) if isinstance(base.ty, StructTy) else None
-        if isinstance(member, ast.VarDecl):
+        if isinstance(member, ast.VarDecl) and not _is_renamed(body, base.ty, node.name):
             return place_operations.field(body, base, node.name)
         if node.name not in _MAKERS and not _is_of_type(member, base.ty, node.name):
             require_place(body, base, node.value)
@@ -102,9 +112,12 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
     elab = body.elab
     if name in lifecycle.ROLES and not isinstance(base, ModuleValue):
         name = lifecycle.ROLES[name]
+    if body.frame.module.edition is Edition.Y2026:
+        name = _name_in_library(body, base, name, node)
     match base:
         case ModuleValue(module):
-            found = modules.member(elab, module, name)
+            renamed = edition_imports.member_import(elab, body.frame.module, module, name)
+            found = modules.member(elab, module, name) if renamed is None else modules.follow(elab, renamed)
             if found is None:
                 found = modules.submodule(elab, module, name)
             if found is None:
@@ -148,6 +161,37 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
             body.fail(Code.NO_MEMBER, f"'{base}' has no member '{name}'", body.at(node))
 
 
+def _is_renamed(body: Body, ty: Ty, name: str) -> bool:
+    """Return whether a name of a struct's member means another one in edition 2026, or none."""
+    if body.frame.module.edition is Edition.Y2025 or not isinstance(ty, StructTy):
+        return False
+    return name in ty.info.names_2026 or name in ty.info.hidden_2026
+
+
+def _name_in_library(body: Body, base: Result, name: str, node: ast.Node) -> str:
+    """Return a member's name in the library for its name in edition 2026."""
+    of = base.ty if isinstance(base, (RValue, Place, ConstValue)) else base
+    if not isinstance(of, (StructTy, PartialTy)):
+        return name
+    own, new = edition_members.own_name(body.elab, of.info, name)
+    if new:
+        _not_in_edition(body, of, name, node, f"write '{new}'")
+    return own
+
+
+def _check_seen(body: Body, ty: StructTy, member: OverloadSet, node: ast.Node) -> None:
+    """Report a method that the edition of the text does not have."""
+    if not member.seen_in(body.frame.module.edition):
+        _not_in_edition(body, ty, member.name, node, "")
+
+
+def _not_in_edition(body: Body, ty: StructTy | PartialTy, name: str, node: ast.Node, help: str) -> NoReturn:
+    start = getattr(node, "name_start", node.start)
+    span = Span(body.frame.module.source, start, max(node.end, start + 1))
+    text = f"'{ty.info.name}' has no '{name}' in edition {body.frame.module.edition.value}"
+    body.fail(Code.WRONG_EDITION, text, span, help)
+
+
 def type_member(body: Body, ty: StructTy, name: str, node: ast.Node) -> Result:
     """Return a member of a type: a parameter, an alias or a method."""
     for param, value in zip(ty.info.node.params, ty.params, strict=True):
@@ -156,6 +200,8 @@ def type_member(body: Body, ty: StructTy, name: str, node: ast.Node) -> Result:
     member = struct_members.member(body.elab, ty, name)
     if isinstance(member, AliasInfo):
         return evaluation.alias_value(body.elab, member, ty)
+    if isinstance(member, OverloadSet) and member.by_edition:
+        _check_seen(body, ty, member, node)
     if isinstance(member, OverloadSet):
         statics = [fn for fn in member.functions if fn.static]
         chosen = OverloadSet(name, statics) if statics and len(statics) != len(member.functions) else member
@@ -229,6 +275,8 @@ def value_member(body: Body, base: Val, name: str, node: ast.Node) -> Result:
         return made if isinstance(base, ConstValue) or base.computed_from is None else field_of(made, base, name)
     if name in _MAKERS and not body.frame.module.is_library:
         return type_member(body, ty, name, node)
+    if isinstance(member, OverloadSet) and member.by_edition:
+        _check_seen(body, ty, member, node)
     if isinstance(member, OverloadSet):
         return Method(base, FunctionValue(member, (), (), ty))
     for param, value in zip(ty.info.node.params, ty.params, strict=True):

@@ -11,7 +11,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import FunctionValue, PartialTy, StructTy
 from ktc.elaborate.model.values import Binding, Result, Var
-from ktc.elaborate.resolve import modules
+from ktc.elaborate.resolve import edition_imports, modules
 from ktc.elaborate.resolve.suggestions import suggest_name
 from ktc.elaborate.types import lookup, struct_members, struct_types
 from ktc.syntax import ast
@@ -40,8 +40,9 @@ def unknown(body: Body, node: ast.Name) -> Result:
         if node.id in scope.names or "*" in scope.names:
             raise ErrorReported  # a failed import, which was reported
         names += scope.names
-    if body.elab.modules.prelude_scope is not None:
-        names += (name for name in body.elab.modules.prelude_scope.names if not name.startswith("__"))
+    prelude = modules.prelude_of(body.elab, body.frame.module.edition)
+    if prelude is not None:
+        names += (name for name in prelude.names if not name.startswith("__"))
     fn = body.frame.instance.fn if body.frame.instance is not None else None
     around = next((scope.struct.info for scope in body.frame.scope.chain() if isinstance(scope.struct, StructTy)), None)
     if around is not None and isinstance(around.members.get(node.id), AliasInfo):
@@ -54,8 +55,10 @@ def unknown(body: Body, node: ast.Name) -> Result:
         text = body.frame.module.source.text
         from ktc.elaborate.tree.older_names import defined_hint, path_hint  # late: only for errors
 
-        help = path_hint(text[node.start : node.start + 80]) or defined_hint(text, node.id)
+        help = edition_imports.help_for_name(body.elab, body.frame.module, node.id)
+        help = help or path_hint(text[node.start : node.start + 80]) or defined_hint(text, node.id)
         help = help or suggest_name(node.id, names, body.elab.config.stdlib, body.elab.reporter.homes)
+        help = edition_imports.help_for(body.frame.module, help)
     body.fail(Code.UNDEFINED_NAME, f"'{node.id}' is not defined", body.at(node), help)
 
 

@@ -1,5 +1,6 @@
 """Subscripts: `base[...]`, parameters of types and functions, and items of values."""
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
@@ -86,6 +87,8 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
         case PartialTy(info, params):
             _check_keywords(body, node, info.node.params)
             positional, named = evaluation.param_list(body, node)
+            if info.names_2026 and body.frame.module.edition is Edition.Y2026:
+                named = tuple([(info.names_2026.get(name, name), value) for name, value in named])
             if node.args and isinstance(node.args[-1], ast.Star) and positional and positional[-1] is None:
                 slots = zip(info.node.params, params, strict=True)  # '*_' leaves all open that stand behind it
                 count = sum(p.kind in ("pos", "any", "star") and value is None for p, value in slots)

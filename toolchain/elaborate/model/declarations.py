@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import field
 from typing import Any, Union
 
+from ktc.base.editions import Edition
 from ktc.base.records import entity, record
 from ktc.diag.source import Source, Span
 from ktc.syntax import ast
@@ -85,6 +86,7 @@ class FunctionInfo:
         copied_captures: what `@__copy_capture` names: variables that a `@parameter` function has copies of.
         closure_name: of a nested function: a name that no other of its unit has.
         reads_call_location: it asks where it is called (`__call_location`): each call has an instance of its own.
+        edition: the only edition whose texts see it; None: both do.
     """
 
     name: str
@@ -107,6 +109,7 @@ class FunctionInfo:
     copied_captures: tuple[ast.Expr, ...] = ()
     closure_name: str = ""
     reads_call_location: bool = False
+    edition: Edition | None = None
     patterns: dict[object, Any] = field(default_factory=dict)
     _arity: "Arity | None" = None
 
@@ -140,6 +143,18 @@ class OverloadSet:
     name: str
     functions: list[FunctionInfo]
     _by_types: bool | None = None
+    _by_edition: bool | None = None
+
+    @property
+    def by_edition(self) -> bool:
+        """Whether texts of the two editions see different functions."""
+        if self._by_edition is None:
+            self._by_edition = any(fn.edition is not None for fn in self.functions)
+        return self._by_edition
+
+    def seen_in(self, edition: Edition) -> list[FunctionInfo]:
+        """Return the functions that texts of an edition see."""
+        return [fn for fn in self.functions if fn.edition in (None, edition)] if self.by_edition else self.functions
 
     def by_types(self) -> bool:
         """Return whether the types of the arguments alone decide: none names an origin or takes any names."""
@@ -186,6 +201,10 @@ class StructInfo:
     narrows: "StructInfo | None" = None
     """Of an archetype of which a downcast says more: the type parameter's own archetype."""
     inherited_members: "dict[str, Member | None]" = field(default_factory=dict)
+    names_2026: dict[str, str] = field(default_factory=dict)
+    """Names that members and parameters have in edition 2026: the name here by the name there."""
+    hidden_2026: dict[str, str] = field(default_factory=dict)
+    """Members that edition 2026 calls otherwise only: the name there by the name here."""
     code_names: dict[int, str] | None = None
 
     def span(self) -> Span:
@@ -205,6 +224,8 @@ class TraitInfo:
     scope: "Scope"
     members: "dict[str, Member]" = field(default_factory=dict)
     parents: "tuple[TraitInfo, ...] | None" = None
+    names_2026: dict[str, str] = field(default_factory=dict)
+    hidden_2026: dict[str, str] = field(default_factory=dict)
 
     def span(self) -> Span:
         """Where its name stands."""
@@ -254,6 +275,7 @@ class ModuleInfo:
     Args:
         reads_outer_call_location: functions ask where the functions around them are called
             (`__call_location[inline_count=2]`).
+        edition: the dialect of its text.
         star_imports: the packages that it imports with `*`.
         imported_roots: the first names of the modules that it imports; the main file sees these modules by name.
         roots_inside: the same of imports inside its functions and structs; None: nobody has asked.
@@ -265,9 +287,14 @@ class ModuleInfo:
     scope: "Scope"
     is_library: bool
     reads_outer_call_location: bool = False
+    edition: Edition = Edition.Y2025
     star_imports: "list[ModuleInfo]" = field(default_factory=list)
     imported_roots: set[str] = field(default_factory=set)
     roots_inside: set[str] | None = None
+
+    def node_span(self) -> Span:
+        """Where the module begins."""
+        return Span(self.source, 0, 0)
 
 
 @entity

@@ -7,6 +7,8 @@ a function of the owner, or one of the methods here. A method that replaces some
 import itertools
 from collections.abc import Iterator, Sequence
 
+from ktc.base.editions import Edition
+from ktc.diag.source import Span
 from ktc.elaborate.model.build_options import Defines
 from ktc.elaborate.model.declarations import (
     AliasInfo,
@@ -23,6 +25,7 @@ from ktc.elaborate.model.types import FunctionTy, FunctionValue, PrimTy, StructT
 from ktc.ir import nodes
 from ktc.ir.types import DescribedType
 from ktc.syntax import ast
+from ktc.syntax.edition_names import EditionNames
 from ktc.syntax.loader import Package
 
 
@@ -33,6 +36,9 @@ class Modules:
         infos: modules that were entered, by the identity of their trees.
         ids: numbers of declarations.
         followed: imports that are being followed.
+        preludes: the names that texts of an edition see without an import, by edition, once they are asked for.
+        edition_names: the table of edition 2026, once it is asked for.
+        unprefixed: where an import without `std.` was reported.
     """
 
     def __init__(self, package: Package) -> None:
@@ -41,6 +47,9 @@ class Modules:
         self.infos: dict[int, ModuleInfo] = {}
         self.ids: Iterator[int] = itertools.count(1)
         self.prelude_scope: Scope | None = None
+        self.preludes: dict[Edition, Scope | None] = {}
+        self.edition_names: EditionNames | None = None
+        self.unprefixed: set[Span] = set()
         self.main: ModuleInfo  # set when the elaboration begins
 
     def begin(self, main: ModuleInfo, prelude: Scope | None) -> None:

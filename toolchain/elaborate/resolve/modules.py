@@ -4,7 +4,7 @@ Input: the `Package`. Output: bindings of names (`scope.py`). Modules are entere
 unused import that is broken costs and reports nothing, but in the main file all imports are checked.
 """
 
-from ktc.base.records import field_names
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
@@ -12,7 +12,6 @@ from ktc.elaborate.model.declarations import (
     AliasInfo,
     FunctionInfo,
     ImportRef,
-    Member,
     ModuleInfo,
     OverloadSet,
     Scope,
@@ -23,7 +22,9 @@ from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.spelling import suggest
 from ktc.elaborate.model.types import ModuleValue
 from ktc.elaborate.model.values import Binding
+from ktc.elaborate.resolve import edition_imports
 from ktc.elaborate.resolve.hints import import_hint, module_hint
+from ktc.elaborate.resolve.overload_sets import add_function, duplicate, is_named_import
 from ktc.elaborate.resolve.suggestions import (
     missing_in_library,
     module_names,
@@ -55,7 +56,9 @@ def enter(elab: Elaboration, node: ast.Module) -> ModuleInfo:
         scope = Scope(None, "module")
         source = node.source
         asks = not source.is_library and _CALLS_UP in source.text
-        info = ModuleInfo(elab.modules.package.names[id(node)], node, source, scope, source.is_library, asks)
+        info = ModuleInfo(
+            elab.modules.package.names[id(node)], node, source, scope, source.is_library, asks, node.edition
+        )
         elab.modules.infos[id(node)] = info
         for statement in node.body:
             _declare(elab, statement, info)
@@ -96,50 +99,10 @@ def _add(
     module: ModuleInfo,
 ) -> None:
     old = names.get(name)
-    if old is not None and (not isinstance(old, ImportRef) or _is_named_import(old)):
+    if old is not None and (not isinstance(old, ImportRef) or is_named_import(old)):
         duplicate(elab, name, Span(module.source, node.name_start, node.name_start + len(name)), old)
         return
     names[name] = value
-
-
-def duplicate(elab: Elaboration, name: str, span: Span, old: object = None) -> None:
-    """Report a second definition of a name."""
-    if isinstance(old, ImportRef):
-        help = "choose another name, or import the other one with 'as'"
-        found = Diagnostic(Code.DUPLICATE_DEFINITION, span, f"'{name}' is imported already", help)
-    else:
-        found = Diagnostic(Code.DUPLICATE_DEFINITION, span, f"'{name}' is already defined")
-    elab.reporter.sink.report(found)
-
-
-def add_function(elab: Elaboration, names: dict[str, Binding] | dict[str, Member], fn: FunctionInfo) -> None:
-    """Add a function to the overloads of its name."""
-    old = names.get(fn.name)
-    if isinstance(old, OverloadSet):
-        if not fn.module.is_library and lifecycle.check_other_form(old, fn, elab.reporter.sink):
-            return
-        for other in old.functions if elab.is_archive or not fn.module.is_library else ():
-            if _same_signature(fn.node, other.node):
-                duplicate(elab, fn.node.name, fn.span())
-                return
-        old.functions.append(fn)
-    elif old is None or (isinstance(old, ImportRef) and not _is_named_import(old)):
-        names[fn.name] = OverloadSet(fn.name, [fn])
-    else:
-        duplicate(elab, fn.name, fn.span(), old)
-
-
-def _same_signature(a: ast.FunctionDecl, b: ast.FunctionDecl) -> bool:
-    if a.params or b.params or len(a.args) != len(b.args) or a.where or b.where:
-        return False
-    for x, y in zip(a.args, b.args, strict=True):
-        if x.kind != y.kind or (x.kind == "kw" and x.name != y.name) or _structure(x.type) != _structure(y.type):
-            return False
-        if (x.convention or "read") != (y.convention or "read"):
-            return False
-        if (x.default is None) != (y.default is None):
-            return False
-    return True
 
 
 def add_imports(
@@ -180,16 +143,18 @@ def _add_module(names: dict[str, Binding], ref: ImportRef, alias: str) -> None:
 
 
 def _star(elab: Elaboration, names: dict[str, Binding], ref: ImportRef) -> None:
-    found = _module_of(elab, ref)
+    more, hidden = edition_imports.starred(elab, ref)
+    named = edition_imports.meant(elab, ref)
+    found = _module_of(elab, named) if named is not None else None
     if found is None:
         names["*"] = None  # any name that is missing may be one of its names
         return
     if not ref.importer.is_library and elab.modules.package.is_package(found.node):
         ref.importer.star_imports.append(found)
     weak = not ref.importer.is_library
-    more = names_passed_on(elab.config.stdlib, ref.module) if weak and found.is_library else []
+    more += names_passed_on(elab.config.stdlib, ref.module) if weak and found.is_library else []
     for name in (*found.scope.names, *more):
-        if not name.startswith("_"):
+        if not name.startswith("_") and name not in hidden:
             names.setdefault(name, ImportRef(ref.module, ref.level, name, ref.importer, ref.span, weak))
 
 
@@ -277,7 +242,8 @@ def module_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
     """Return the binding of a name in a module, imports followed; None if there is none."""
     value: Binding = module.scope.names.get(name)
     if isinstance(value, ImportRef):
-        hidden = value.weak and elab.modules.prelude_scope is not None and name in elab.modules.prelude_scope.names
+        basic = prelude_of(elab, module.edition) if value.weak else None
+        hidden = basic is not None and name in basic.names
         value = follow(elab, value)
         if value is not None and not hidden:
             module.scope.names[name] = value
@@ -286,6 +252,10 @@ def module_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
 
 def follow(elab: Elaboration, ref: ImportRef) -> Binding:
     """Return the declaration that an import refers to; None after an error."""
+    written, renamed = ref, edition_imports.meant(elab, ref)
+    if renamed is None:
+        return None
+    ref = renamed
     # `from . import x` and `from pkg import x` may mean a module inside the package
     module = _module_of(elab, ref)
     if module is None or not ref.name:
@@ -301,19 +271,23 @@ def follow(elab: Elaboration, ref: ImportRef) -> Binding:
         elab.modules.followed.discard(ref)
     if value is None and module.is_library and not ref.importer.is_library and "." in module.name:
         # what the files of the library see, or import in the reference's, is imported from there too
-        value = follow(elab, to) if (to := passed_on(elab.config.stdlib, ref)) else prelude_name(elab, ref.name)
+        to = passed_on(elab.config.stdlib, ref)
+        if to is not None:
+            to.importer = module  # whose names are the library's own
+        value = follow(elab, to) if to is not None else prelude_name(elab, ref.name)
     if value is None:
         sub = elab.modules.package.find(f"{module.name}.{ref.name}", ref.importer.node)
         if sub is not None:
             return ModuleValue(enter(elab, sub))
         # A module may import from itself. Any other binding of the name reports its own error.
         if module.scope.names.get(ref.name, ref) is ref:
-            text = f"module '{ref.module}' has no '{ref.name}'"
+            text = f"module '{written.module}' has no '{written.name}'"
             names = [n for n in module.scope.names if not n.startswith("_")]
             help = import_hint(ref.module, ref.name) or suggest_import(ref.name, names, elab.config.stdlib)
             if module.is_library and missing_in_library(elab.config.stdlib, ref.module, ref.name):
-                text, help = f"'{ref.name}' of module '{ref.module}' is not in this library yet", ""
-            elab.reporter.sink.report(Diagnostic(Code.UNRESOLVED_IMPORT, name_place(ref.span, ref.name), text, help))
+                text, help = f"'{written.name}' of module '{written.module}' is not in this library yet", ""
+            place, help = name_place(ref.span, written.name), edition_imports.help_for(ref.importer, help)
+            elab.reporter.sink.report(Diagnostic(Code.UNRESOLVED_IMPORT, place, text, help))
     return value
 
 
@@ -339,6 +313,7 @@ def submodule(elab: Elaboration, module: ModuleInfo, name: str) -> ModuleValue |
 
 
 def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
+    """Return the module of an import, whose names are the library's own."""
     dotted = elab.modules.package.absolute(ref.importer.node, ref.level, ref.module)
     if dotted is None:
         elab.reporter.sink.report(
@@ -365,34 +340,27 @@ def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
     return enter(elab, node)
 
 
-def _structure(node: object) -> object:
-    """Return a type expression's structure without places."""
-    if node is None:
+def prelude_of(elab: Elaboration, edition: Edition) -> Scope | None:
+    """Return the names that texts of an edition see without an import."""
+    if edition is Edition.Y2025 or elab.modules.prelude_scope is None:
+        return elab.modules.prelude_scope
+    if edition not in elab.modules.preludes:
+        node = elab.modules.package.find(f"std.{PRELUDE}_{edition.value}")
+        elab.modules.preludes[edition] = enter(elab, node).scope if node is not None else None
+    return elab.modules.preludes[edition]
+
+
+def prelude_name(elab: Elaboration, name: str, edition: Edition = Edition.Y2025) -> Binding:
+    """Return what the prelude of an edition calls `name`, or None."""
+    scope = prelude_of(elab, edition)
+    if scope is None:
         return None
-    if isinstance(node, tuple):
-        return tuple(map(_structure, node))
-    if isinstance(node, ast.Node):
-        names = [n for n in field_names(type(node)) if n not in ("start", "end", "name_start")]
-        return (type(node).__name__, *(_structure(getattr(node, n)) for n in names))
-    return node
-
-
-def _is_named_import(ref: ImportRef) -> bool:
-    """Whether a program's import names what it brings; what `*` brings gives way to declarations."""
-    source = ref.span.source
-    return not (source.is_library or ref.implied or source.text[ref.span.start : ref.span.end].endswith("*"))
-
-
-def prelude_name(elab: Elaboration, name: str) -> Binding:
-    """Return what the prelude calls `name`, or None."""
-    if elab.modules.prelude_scope is None:
-        return None
-    found: Binding = elab.modules.prelude_scope.names.get(name)
+    found: Binding = scope.names.get(name)
     if found is None:
         return None
     if isinstance(found, ImportRef):
         value = follow(elab, found)
         if value is not None:
-            elab.modules.prelude_scope.names[name] = value
+            scope.names[name] = value
         return value
     return found

@@ -12,7 +12,7 @@ from ktc.elaborate.model.declarations import AliasInfo, ImportRef, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.values import Binding, Method
-from ktc.elaborate.resolve import modules
+from ktc.elaborate.resolve import modules, overload_sets
 from ktc.elaborate.statements import unreachable, variable_declarations
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.tree.declared_names import declared_names
@@ -190,7 +190,7 @@ def nested(body: Body, node: ast.FunctionDecl) -> None:
     fn.parameter = fn.parameter or "capturing" in node.effects
     fn.closure_name = f"{fn.name} {body.fresh()} of {body.frame.instance.symbol if body.frame.instance else ''}"
     captures.copy_captures(body, fn)
-    modules.add_function(body.elab, body.frame.scope.names, fn)
+    overload_sets.add_function(body.elab, body.frame.scope.names, fn)
     if not body.frame.module.is_library and not body.frame.comptime:
         body.elab.coverage.note_nested(fn)
 

@@ -5,6 +5,7 @@ Input: a declaration's info, just made. Output: the same with its facts filled i
 
 from collections.abc import Collection, Sequence
 
+from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
@@ -93,6 +94,8 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             fn.deprecated = argument or _replacement(decorator) or fn.name
         case "parameter":
             fn.parameter = True
+        case "edition" if fn.module.is_library:
+            _set_edition(fn, decorator)
         case "__unchecked" if fn.module.is_library:
             fn.unchecked = True
         case "__copy_capture":
@@ -105,6 +108,20 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             pass  # it names the function for another tool
         case _ if name not in _FUNCTION_DECORATORS:
             _unknown(fn, decorator, name, "functions", _FUNCTION_DECORATORS, sink)
+
+
+def _set_edition(fn: FunctionInfo, decorator: ast.Decorator) -> None:
+    """Read `@edition("2026")`, `@edition("2026", name="new")` and `@edition("2026", name="new", keeps=True)`."""
+    call = decorator.value
+    assert isinstance(call, ast.Call) and isinstance(call.args[0], ast.StrLit), fn.name
+    words = {word.name: word.value for word in call.keywords}
+    new = words.get("name")
+    if not isinstance(new, ast.StrLit):
+        fn.edition = Edition(call.args[0].value)
+    elif fn.owner is not None:
+        fn.owner.names_2026[new.value] = fn.name
+        if "keeps" not in words:
+            fn.owner.hidden_2026[fn.name] = new.value
 
 
 def _asks_where(fn: FunctionInfo) -> bool:
@@ -192,6 +209,11 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
             info.explicit_destroy = first.value if isinstance(first, ast.StrLit) else ""
         case "export":
             info.is_exported = True
+        case "edition" if call is not None and info.module.is_library:
+            for word in call.keywords:
+                assert isinstance(word.value, ast.StrLit), info.name
+                info.names_2026[word.value.value] = word.name
+                info.hidden_2026[word.name] = word.value.value
         case "__kept_in_memory" if info.module.is_library:
             info.is_kept_in_memory = True
         case "__further_conformances" if call is not None and info.module.is_library:

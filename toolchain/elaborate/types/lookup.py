@@ -18,7 +18,7 @@ def find(elab: Elaboration, name: str, scope: Scope, module: ModuleInfo) -> Bind
         found: Binding = at.names.get(name)
         if found is not None:
             if isinstance(found, ImportRef):
-                if found.weak and (usual := modules.prelude_name(elab, name)) is not None:
+                if found.weak and (usual := modules.prelude_name(elab, name, module.edition)) is not None:
                     return usual
                 found = modules.follow(elab, found)
                 if found is not None:  # `unknown` knows a failed import by what stays
@@ -31,7 +31,7 @@ def find(elab: Elaboration, name: str, scope: Scope, module: ModuleInfo) -> Bind
         at = at.parent
     found = modules.module_name(elab, module, name)
     if found is None:
-        found = modules.prelude_name(elab, name)
+        found = modules.prelude_name(elab, name, module.edition)
     return _enclosing_name(elab, module, name) if found is None else found
 
 

@@ -1,0 +1,24 @@
+"""Members by the names of edition 2026.
+
+Input: a struct and the name of a member or a parameter as a text of that edition writes it. Output: its name in the
+library, which says them with `@edition("2026", name="…")` above a method, `@edition("2026", size="length")` above a
+struct.
+"""
+
+from ktc.elaborate.model.declarations import StructInfo, TraitInfo
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.types import struct_members
+
+
+def own_name(elab: Elaboration, info: StructInfo, name: str) -> tuple[str, str]:
+    """Return the name of a member in the library; the second one: what to write where edition 2026 lacks the member."""
+    found = _of(info, name)
+    if found is None and name not in info.members and not any(param.name == name for param in info.node.params):
+        found = next((one for trait in struct_members.traits_of(elab, info) if (one := _of(trait, name))), None)
+    return found or (name, "")
+
+
+def _of(info: StructInfo | TraitInfo, name: str) -> tuple[str, str] | None:
+    if name in info.names_2026:
+        return info.names_2026[name], ""
+    return (name, info.hidden_2026[name]) if name in info.hidden_2026 else None
