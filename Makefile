@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check quick format format-python format-check lint types test test-all test-device wide devices kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
+.PHONY: help setup native wheel run archive check quick format format-python format-check lint types test test-all test-device wide devices kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -42,6 +42,9 @@ run: $(INSTALLED) ## build examples/vector_addition.kpy for what this machine ha
 	./build/vector_addition
 
 check: format-check lint types ## format, lint and types, changing nothing
+
+archive: $(READY) ## list again what the archive of the library may have (stdlib/archive.txt)
+	$(BIN)/python -m ktc.driver.archive_list
 
 format: format-python ## format all sources, sort imports
 	$(BIN)/ktc format .

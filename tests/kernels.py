@@ -15,12 +15,9 @@ from pathlib import Path
 
 from ktc import config
 from ktc.base.cache import Cache
-from ktc.base.records import replace
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import Bug, Severity, Sink
-from ktc.driver import library_archive
 from ktc.driver.front_end import kept_library
-from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.program import elaborate
 from ktc.emit.device import UndefinedFunctions, images
 from ktc.emit.tools import find_ptxas
@@ -76,7 +73,13 @@ def device_modules(source: Path, targets: Iterable[str], cache: Cache) -> dict[s
     sink = Sink()
     made = config.resolve(config.Options(source, accelerators=",".join(targets)), sink, cache)
     package = made and load(made.root, made.search, made.stdlib, cache, sink)
-    program = package and elaborate(package, made, sink, compiled_library(made, cache))
+    program = package and elaborate(
+        package,
+        made,
+        sink,
+        kept_library.kept(made, cache),
+        keep=lambda new: kept_library.keep_bodies(made, cache, new, {}),
+    )
     units = [run_passes(unit, made, sink) for unit in program.devices] if program and not sink.error_count else []
     if sink.error_count:
         found = next(one for one in sink.diagnostics if one.severity is Severity.ERROR)
@@ -85,19 +88,6 @@ def device_modules(source: Path, targets: Iterable[str], cache: Cache) -> dict[s
     for unit in units:
         verify(unit)
     return {unit.target.name: lower_device(unit) for unit in units}  # type: ignore[attr-defined]
-
-
-def compiled_library(made: config.Config, cache: Cache) -> Library | None:
-    """Return what builds know of the library, so that it is not elaborated for each program."""
-    made = replace(made, accelerators=tuple(one for one in made.accelerators if one.name in EVERYWHERE))
-    library = kept_library.kept(made, cache)
-    if library is None:
-        with Workers(1) as workers:
-            archive = library_archive.find(made, cache, workers)
-            if archive is not None:
-                archive.finished(cache, workers)
-                library = archive.library
-    return library
 
 
 def assemble(modules: Sequence[LlvmModule], workers: Workers) -> None:

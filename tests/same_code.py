@@ -100,13 +100,23 @@ class Version:
         """Return the library archive, made if there is none."""
         with self.workers(self.jobs) as workers:
             config = self.session(source, ",".join(TARGETS), []).config
-            archive = self.archives.find(config, self.cache, workers)
+            if hasattr(self.archives, "settled"):
+                module("driver.prebuilt").fill(config, self.cache, workers)
+                return self.archives.find(config, self.cache).library
+            archive = self.archives.find(config, self.cache, workers)  # before November 2026
             archive.finished(self.cache, workers)
         return archive.library
 
     def library_text(self, source: Path) -> str:
         """Return the LLVM text of the library archive."""
         config = self.session(source, "cpu", []).config
+        if hasattr(self.archives, "settled"):
+            listed = module("driver.front_end.kept_library").listed(config.stdlib)
+            seed = module("driver.archive_list").seed_of(config, self.cache)
+            _, units = module("elaborate.program").contents(seed, listed)
+            host = module("ir.nodes").Unit(config.host, apart=units)
+            apart = self.archives.settled(host, config).apart
+            return "".join(self.archives.lower_host(one, {}, "", 0, config.level).text for one in apart.values())
         unit = self.archives._elaborate(config, self.cache)[0]
         parts = self.archives.parts(unit, self.archives.PARTS)
         return "".join(self.archives.lower_host(part, {}, "", 0, config.level).text for part in parts)

@@ -1,6 +1,10 @@
-"""The library's archive: what is in it, and that programs do the same with it and without it."""
+"""The library's archive: what is in it, that programs fill it, and that they do the same with it and without it."""
 
+import multiprocessing
+import os
+import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,11 +13,15 @@ from ktc.base.cache import Cache
 from ktc.base.records import replace
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
-from ktc.driver import library_archive, pipeline
+from ktc.driver import archive_list, library_archive, pipeline
 from ktc.driver.front_end import kept_library
 from ktc.elaborate.model.body_store import Declarations, Packed
-from ktc.emit.workers import Workers
 from ktc.ir.text import print_function, print_global
+
+HELLO = """
+def main():
+    print("Hello, world!")
+"""
 
 PROGRAM = """
 struct Own(Copyable, Movable, Stringable):
@@ -47,14 +55,91 @@ def session(folder: Path, cache: Path, text: str = PROGRAM, **options: object) -
     return pipeline.Session(made, kept, sink)
 
 
-@pytest.fixture
-def archive(tmp_path: Path, program_cache: Path) -> library_archive.Archive:
-    one = session(tmp_path, program_cache)
-    with Workers(1) as workers:
-        found = library_archive.find(one.config, one.cache, workers)
-        assert found is not None
-        assert [data[:4] for data in found.finished(one.cache, workers)] == [b"\x7fELF"] * library_archive.PARTS
-    return found
+def built(folder: Path, cache: Path, text: str, **options: object) -> bytes:
+    """Return the executable of a program, built in a process of its own: what that knows is not known here."""
+    folder.mkdir(exist_ok=True)
+    in_process(lambda: pipeline.build(session(folder, cache, text, **options)))
+    return (folder / "out").read_bytes()
+
+
+def started(call: Callable[[], object]) -> multiprocessing.Process:
+    process = multiprocessing.get_context("fork").Process(target=call)
+    process.start()
+    return process
+
+
+def in_process(call: Callable[[], object]) -> None:
+    process = started(call)
+    process.join()
+    assert process.exitcode == 0
+
+
+def code(folder: Path, cache: Path, **options: object) -> kept_library.KeptCode:
+    one = session(folder, cache, HELLO, **options)
+    return kept_library.code(one.config, one.cache)
+
+
+def test_the_first_build_compiles_what_it_needs_and_the_next_one_nothing(tmp_path: Path) -> None:
+    """A first build must not elaborate or compile the whole library: the first minute of every user would pay."""
+    cache = tmp_path / "cache"
+    first = built(tmp_path, cache, HELLO)
+    one = session(tmp_path, cache, HELLO)
+    known = kept_library.code(one.config, one.cache)
+    bodies, _ = kept_library.bodies(one.config, one.cache)
+    assert 3 <= len(known.functions) <= 40
+    assert 20 <= len(bodies.packed.bodies) <= 400
+    assert len(bodies.modules) <= 80
+    assert all(needed in known.objects for needs in known.needs.values() for needed in needs)
+    elaborated = pipeline._front(one, None, kept_library.kept(one.config, one.cache))
+    assert not elaborated.host.apart, "all that it needs is there"
+    assert built(tmp_path / "b", cache, HELLO.replace("world", "other")) != first
+    assert code(tmp_path, cache).objects == known.objects
+
+
+def test_executables_are_the_same_with_an_empty_and_a_filled_archive(tmp_path: Path) -> None:
+    alone = built(tmp_path / "a", tmp_path / "one", PROGRAM)
+    hello = built(tmp_path / "b", tmp_path / "other", HELLO)
+    assert built(tmp_path / "a", tmp_path / "other", PROGRAM) == alone
+    assert built(tmp_path / "b", tmp_path / "one", HELLO) == hello
+    for option in ({"debug": 2}, {"level": 0}):
+        alone = built(tmp_path / "a", tmp_path / "one", HELLO, **option)
+        assert built(tmp_path / "a", tmp_path / "other", HELLO, **option) == alone
+
+
+def test_two_first_builds_at_once(tmp_path: Path) -> None:
+    """Both fill the archive, and neither loses what the other has put there."""
+    cache = tmp_path / "cache"
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    builds = [
+        started(lambda: pipeline.build(session(tmp_path / "a", cache, HELLO))),
+        started(lambda: pipeline.build(session(tmp_path / "b", cache, PROGRAM))),
+    ]
+    for one in builds:
+        one.join()
+        assert one.exitcode == 0
+    said = subprocess.run([tmp_path / "b" / "out"], capture_output=True, text=True, check=True).stdout
+    assert said.splitlines()[0] == "<b> [1, 2, 3] 2.5 1x2"
+    for text in (HELLO, PROGRAM):
+        one = session(tmp_path, cache, text)
+        elaborated = pipeline._front(one, None, kept_library.kept(one.config, one.cache))
+        assert not elaborated.host.apart
+
+
+@pytest.mark.parametrize("place", ["keep_code", "keep_bodies"])
+def test_a_build_that_is_killed_leaves_a_sound_archive(tmp_path: Path, place: str) -> None:
+    cache = tmp_path / "cache"
+
+    def killed() -> None:
+        setattr(kept_library, place, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        pipeline.build(session(tmp_path, cache, HELLO))
+
+    one = started(killed)
+    one.join()
+    assert one.exitcode == -signal.SIGKILL
+    assert not code(tmp_path, cache).objects
+    built(tmp_path, cache, HELLO)
+    assert subprocess.run([tmp_path / "out"], capture_output=True, text=True, check=True).stdout == "Hello, world!\n"
 
 
 def test_a_program_does_the_same_with_the_archive_and_without(
@@ -71,34 +156,55 @@ def test_a_program_does_the_same_with_the_archive_and_without(
     assert len(small) > 50  # what is shown to a person has the library in it
 
 
-def test_the_archive_holds_long_functions_of_the_library_only(archive: library_archive.Archive) -> None:
-    packed = archive.library.functions
+def test_the_list_is_what_the_seed_reaches(tmp_path: Path, program_cache: Path) -> None:
+    """The list decides what is compiled apart from programs; `make archive` writes it."""
+    cache = Cache(program_cache)
+    usual = archive_list.settings(cache)[0]
+    have, made = kept_library.listed(usual.stdlib), archive_list.seed_of(usual, cache).listed()
+    assert made.functions <= have.functions, "run 'make archive'"
+    assert made.variables <= have.variables, "run 'make archive'"
+    assert made.bodies <= have.bodies, "run 'make archive'"
+    assert {*made.defines} <= {*have.defines}, "run 'make archive'"
+
+
+@pytest.mark.thorough
+def test_the_list_is_current(program_cache: Path) -> None:
+    """With all settings for which it is made; the fast test above has the usual ones."""
+    cache = Cache(program_cache)
+    file = archive_list.settings(cache)[0].stdlib / kept_library.LIST
+    assert archive_list.text(archive_list.made(cache)) == file.read_text("utf-8"), "run 'make archive'"
+
+
+def test_what_is_compiled_apart_are_long_functions_of_the_library(tmp_path: Path, program_cache: Path) -> None:
+    pipeline.build(session(tmp_path, program_cache, KERNELS))
+    packed = code(tmp_path, program_cache).functions
     declarations = Declarations(packed, lambda path: Source(path, ""))
     functions = [one for one in map(declarations.get, packed) if one is not None]
     assert len(functions) == len(declarations) and declarations.get("nothing") is None
-    titles = {function.title for function in functions}
-    assert {"DriverKernels.load", "atol", "start_on_gpu", "format_fields"} <= titles
     assert not any(function.body or function.inline == "always" for function in functions)
+    titles = {function.title for function in functions}
+    assert {"DriverKernels.load", "start_on_gpu"} <= titles
     assert not any("_launch_on" in title for title in titles)  # it depends on the program's targets
     assert "String.byte_length" not in titles  # short: LLVM inlines it
 
 
-def test_what_devices_need_is_in_the_archive(archive: library_archive.Archive) -> None:
+def test_what_devices_need_is_on_the_list(program_cache: Path) -> None:
     """The place of a call, as in assertions, or the program's targets would keep a function out, and so make
     every program with kernels compile it."""
-    names = {symbol.rpartition("$")[0] for symbol in archive.library.functions}
+    listed = kept_library.listed(archive_list.settings(Cache(program_cache))[0].stdlib)
+    names = {symbol.rpartition("$")[0] for symbol in listed.functions}
     wanted = {"open_state", "_open_gpu", "_target_of", "nvidia_target", "fill_device", "copy_memory", "cpu_threads"}
-    assert wanted | {"handle_signals", "launch_on_cpu", "load", "format_float"} <= names
+    assert wanted | {"handle_signals", "launch_on_cpu", "load", "format_float", "atol", "format_fields"} <= names
 
 
 def test_damaged_entries_are_rebuilt(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     made = session(tmp_path, tmp_path / "cache").config
-    base = kept_library.base_key(made, made.host)
-    assert kept_library.read(made, cache, base) is None
-    cache.put(base, b"ASSERT")
-    cache.put(kept_library.key_of(base, made, ["ASSERT"]), b"damaged")
-    assert kept_library.read(made, cache, base) is None
+    assert not kept_library.code(made, cache).objects
+    cache.put(kept_library.code_key(made), b"damaged")
+    cache.put(kept_library.bodies_key(made, None), b"damaged")
+    assert not kept_library.code(made, cache).objects
+    assert not kept_library.bodies(made, cache)[0].packed
 
 
 KERNELS = """
@@ -128,11 +234,9 @@ def main():
 
 def test_stored_bodies_equal_elaborated_ones(tmp_path: Path, program_cache: Path) -> None:
     one = session(tmp_path, program_cache, KERNELS, accelerators="sm_90")
-    with Workers(1) as workers:
-        found = library_archive.find(one.config, one.cache, workers)
-        assert found is not None
-        found.finished(one.cache, workers)
-    library = found.library
+    pipeline.build(one)
+    library = kept_library.kept(one.config, one.cache)
+    assert len(library.packed.bodies) > 300 and len(library.devices["sm_90"].bodies) > 30
     without = replace(library, packed=Packed(), devices={})
     units = [
         {
@@ -147,23 +251,22 @@ def test_stored_bodies_equal_elaborated_ones(tmp_path: Path, program_cache: Path
         }
         for made in (
             pipeline._front(session(tmp_path, program_cache, KERNELS, accelerators="sm_90"), None, one)
-            for one in (library, without)
+            for one in (library.inlined(), without.inlined())
         )
     ]
     assert len(units[0]) > 100
-    assert len(library.packed.bodies) > 1000
     assert units[0] == units[1]
 
 
 def test_the_archive_depends_on_the_defines_that_the_library_reads(tmp_path: Path, program_cache: Path) -> None:
     made = session(tmp_path, program_cache).config
-    base = kept_library.base_key(made, made.host)
-    checked, other = replace(made, defines={"ASSERT": "all"}), replace(made, defines={"N": "3"})
-    plain = kept_library.key_of(base, made, ["ASSERT"])
-    assert kept_library.key_of(base, checked, ["ASSERT"]) != plain
-    assert kept_library.key_of(base, other, ["ASSERT"]) == plain
-    assert kept_library.base_key(replace(made, level=2), made.host) != base
+    checked, other = (replace(made, defines={**made.defines, **more}) for more in ({"ASSERT": "all"}, {"N": "3"}))
     (device,) = made.accelerators[:1]
-    bodies = kept_library.base_key(made, device)
-    assert kept_library.base_key(replace(made, level=2, debug=1), device) == bodies, "they are not compiled"
-    assert kept_library.base_key(replace(made, debug=2), device) != bodies, "variables are described"
+    for key in (kept_library.code_key, lambda config: kept_library.bodies_key(config, device)):
+        assert key(checked) != key(made)
+        assert key(other) == key(made)
+    assert kept_library.code_key(replace(made, level=2)) != kept_library.code_key(made)
+    bodies = kept_library.bodies_key(made, device)
+    assert kept_library.bodies_key(replace(made, level=2, debug=1), device) == bodies, "they are not compiled"
+    assert kept_library.bodies_key(replace(made, debug=2), device) != bodies, "variables are described"
+    assert kept_library.bodies_key(made, None) != bodies

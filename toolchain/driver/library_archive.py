@@ -1,151 +1,155 @@
-"""The compiled standard library: one object for each host target and level, made on first use and kept.
+"""The compiled standard library: what programs have needed of it, each function an object of its own.
 
-Input: a `Config`. Output: what the elaborator has to know of it, and the object to link. What is in it is decided by
-seed programs in the library (`stdlib/archive.kpy`, for devices `stdlib/archive_device.kpy`) and by nothing else, so the
-same program becomes the same executable on every machine.
+Input: a `Config`. Output: what the elaborator has to know of the archive, and the objects to link. What may be in it is
+fixed by a list (`elaborate/instances/library_archive.py`), and the object of a function is the same whatever program
+needed it first, so the same program becomes the same executable with a full archive and with an empty one.
 """
 
-import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import field
 
-from ktc import passes as passes_package
-from ktc.base.cache import Cache, Key, Lock
-from ktc.base.records import record, replace
+from ktc import passes
+from ktc.base.cache import Cache
+from ktc.base.records import entity, replace
 from ktc.codegen.module import lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
-from ktc.driver import forks
 from ktc.driver.front_end import kept_library
-from ktc.driver.front_end.kept_library import KeptArchive
-from ktc.elaborate.instances.library_archive import Library, library_of, packed_modules, parts
-from ktc.elaborate.model.body_store import Packed
-from ktc.elaborate.program import elaborate_archive, elaborate_for_device
+from ktc.driver.front_end.kept_library import KeptCode
+from ktc.elaborate.instances.instance_table import TARGETS_TABLE
+from ktc.elaborate.instances.library_archive import Library
+from ktc.elaborate.model.body_store import pack
 from ktc.emit import device
 from ktc.emit.workers import Workers
-from ktc.ir.nodes import Unit
-from ktc.ir.verify import verify
-from ktc.syntax.loader import Package, load, parse_library
-from ktc.targets.target import Target
-
-SEED = "archive.kpy"
-DEVICE_SEED = "archive_device.kpy"
-
-PARTS = 2
-"""Objects of the archive: LLVM works on them at the same time."""
+from ktc.ir.nodes import Function, Unit
+from ktc.ir.read_only import read_only_arguments
 
 
-@record
+@entity
 class Archive:
-    """The compiled library: `library` for the elaborator, `data` for the linker.
+    """The compiled library of one build.
 
-    While it is made, `data` is empty: LLVM is at work on it, beside the elaboration of the program. `finished` waits.
+    Args:
+        library: what the elaborator has to know of it.
+        code: what is compiled.
+        new: declarations of functions that are being compiled, None for variables. tickets: of their jobs.
+        needs: as `KeptCode.needs`, of what is being compiled.
     """
 
+    config: Config
     library: Library
-    data: tuple[bytes, ...] = ()
-    tickets: tuple[int, ...] = ()
-    keys: tuple[Key, ...] = ()
-    names: str = ""
-    lock: Lock = Lock(None)
+    code: KeptCode
+    new: dict[str, Function | None] = field(default_factory=dict)
+    tickets: dict[str, int] = field(default_factory=dict)
+    needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def finished(self, cache: Cache, workers: Workers) -> tuple[bytes, ...]:
-        """Return the objects to link; keeps an archive that is new."""
+    def compile(self, units: Mapping[str, Unit], workers: Workers) -> None:
+        """Have LLVM compile what the archive lacks; `units` are settled."""
+        config, new = self.config, {symbol: unit for symbol, unit in units.items() if symbol not in self.tickets}
+        modules = {symbol: lower_host(unit, {}, "", config.debug, config.level) for symbol, unit in new.items()}
+        for symbol in sorted(modules, key=lambda one: (-len(modules[one].text), one)):  # the longest first
+            self.tickets[symbol] = workers.submit(device.host_job(modules[symbol], "object", config.level))
+            self.needs[symbol] = references(new[symbol])
+            function = new[symbol].functions.get(symbol)
+            self.new[symbol] = None if function is None else _declaration(function)
+
+    def finished(self, cache: Cache, workers: Workers, told: Callable[[int, int], None] | None = None) -> None:
+        """Wait for what is being compiled, and keep it; `told` how many functions are done, of how many."""
         if not self.tickets:
-            return self.data
-        data = tuple(bytes(workers.result(ticket)) for ticket in self.tickets)
-        base, own = self.keys
-        cache.put(base, self.names.encode())
-        cache.put(own, pickle.dumps(KeptArchive(replace(self.library, devices={}), data)))
-        self.lock.release()
-        return data
+            return
+        objects: dict[str, bytes] = {}
+        for symbol, ticket in self.tickets.items():
+            objects[symbol] = bytes(workers.result(ticket))
+            if told is not None:
+                told(len(objects), len(self.tickets))
+        functions = {symbol: pack(function) for symbol, function in self.new.items() if function is not None}
+        made = KeptCode(functions, objects, dict(self.needs))
+        self.tickets.clear()
+        self.code = made.joined(self.code)
+        kept_library.keep_code(self.config, cache, self.code)
+
+    def objects(self, host: Unit) -> tuple[bytes, ...]:
+        """Return the objects that a program's host needs; all are compiled."""
+        work, chosen = list(references(host)), set[str]()
+        while work:
+            symbol = work.pop()
+            if symbol in self.code.objects and symbol not in chosen:
+                chosen.add(symbol)
+                work += self.code.needs[symbol]
+        return tuple([self.code.objects[symbol] for symbol in sorted(chosen)])
 
 
-def find(config: Config, cache: Cache, workers: Workers) -> Archive | None:
-    """Return the archive for a build, from the cache or made now; None where nothing is kept.
+def find(config: Config, cache: Cache) -> Archive:
+    """Return the archive for a build."""
+    code = kept_library.code(config, cache)
+    return Archive(config, kept_library.library_of(config, code, *kept_library.bodies(config, cache)), code)
+
+
+def settled(unit: Unit, config: Config) -> Unit:
+    """Return a host's unit in which all that is compiled apart has gone through the passes, and is declared as it will
+    be in later builds.
 
     Raises:
-        Bug: a seed does not compile.
+        Bug: a function of the library has an error that was not found before.
     """
-    if cache.folder is None:
-        return None
-    if cache.get(kept_library.base_key(config, config.host)) is not None:
-        devices = _of_devices(config, cache)
-        archive = _of_host(config, cache, workers)
-    else:  # both are long: side by side
-        finish = forks.begin(lambda: _of_devices(config, cache))
-        archive = _of_host(config, cache, workers)
-        devices = finish()
-    return replace(archive, library=replace(archive.library, devices=devices))
-
-
-def _of_devices(config: Config, cache: Cache) -> dict[str, Packed]:
-    return {target.name: _of_device(config, cache, target) for target in config.accelerators}
-
-
-def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:
-    base = kept_library.base_key(config, config.host)
-    kept = kept_library.read(config, cache, base)
-    if isinstance(kept, KeptArchive):
-        return Archive(kept.library, kept.data)
-    lock = cache.lock("archive")  # several builds at once make one
-    kept = kept_library.read(config, cache, base)
-    if isinstance(kept, KeptArchive):
-        lock.release()
-        return Archive(kept.library, kept.data)
-    try:
-        finish = forks.begin(lambda: parse_library(config.stdlib, cache)) if cache.is_kept else None
-        unit, library, names = _elaborate(config, cache)
-        if finish is not None:
-            finish()
-        modules = [lower_host(part, {}, "", config.debug, config.level) for part in parts(unit, PARTS)]
-    except BaseException:
-        lock.release()
-        raise
-    tickets = tuple(workers.submit(device.host_job(module, "object", config.level)) for module in modules)
-    return Archive(library, (), tickets, (base, kept_library.key_of(base, config, names)), " ".join(names), lock)
-
-
-def _of_device(config: Config, cache: Cache, target: Target) -> Packed:
-    """Return what is kept for a device target: bodies, and no code, since that differs from kernel to kernel."""
-    base = kept_library.base_key(config, target)
-    kept = kept_library.read(config, cache, base)
-    if isinstance(kept, Packed):
-        return kept
-    lock = cache.lock(f"archive-{target.name}")  # several builds at once make one
-    try:
-        kept = kept_library.read(config, cache, base)
-        return kept if isinstance(kept, Packed) else _made_for_device(config, cache, target, base)
-    finally:
-        lock.release()
-
-
-def _made_for_device(config: Config, cache: Cache, target: Target, base: Key) -> Packed:
+    if not unit.apart:
+        return unit
     sink = Sink()
-    own = replace(config, root=config.stdlib / DEVICE_SEED, search=(), accelerators=(target,))
-    packed, names = elaborate_for_device(_load_seed(own, cache, sink), own, sink)
-    _check(sink)
-    cache.put(base, " ".join(names).encode())
-    cache.put(kept_library.key_of(base, config, names), pickle.dumps(packed))
-    return packed
-
-
-def _elaborate(config: Config, cache: Cache) -> tuple[Unit, Library, tuple[str, ...]]:
-    sink = Sink()
-    own = replace(config, root=config.stdlib / SEED, search=(), accelerators=())
-    package = _load_seed(own, cache, sink)
-    unit, packed, names = elaborate_archive(package, own, sink)
-    unit = passes_package.run(unit, own, sink)
-    _check(sink)
-    verify(unit)
-    return unit, library_of(unit, packed, packed_modules(package)), names
-
-
-def _load_seed(own: Config, cache: Cache, sink: Sink) -> Package:
-    package = load(own.root, (), own.stdlib, cache, sink, beside=False)
-    _check(sink)
-    assert package is not None
-    return package
-
-
-def _check(sink: Sink) -> None:
+    made = {symbol: passes.run(_without_facts(one), config, sink) for symbol, one in unit.apart.items()}
     if sink.error_count:
-        raise Bug(f"the library's seed has errors: {sink.diagnostics[0].message}", "archive")
+        raise Bug(f"the library has errors: {sink.diagnostics[0].message}", "archive")
+    declared = _declarations(made)
+    for symbol, one in made.items():
+        functions = _with(one.functions, {**_externals(unit.apart[symbol]), **declared})
+        if symbol in declared:
+            functions[symbol] = replace(one.functions[symbol], read_only=declared[symbol].read_only)
+        made[symbol] = replace(one, functions=functions)
+    return replace(unit, functions=_with(unit.functions, declared), apart=made)
+
+
+def references(unit: Unit) -> tuple[str, ...]:
+    """Return the functions and variables that other objects define."""
+    functions = (symbol for symbol, one in unit.functions.items() if one.linkage == "external")
+    variables = (name for name, one in unit.globals.items() if one.linkage == "external" and name != TARGETS_TABLE)
+    return tuple(sorted((*functions, *variables)))
+
+
+def _declarations(units: Mapping[str, Unit]) -> dict[str, Function]:
+    """Return the declarations of functions. They may call one another: through an argument nothing is written unless
+    one of them is found to write."""
+    known = {
+        symbol: _declaration(replace(one, read_only=tuple(range(len(one.params)))))
+        for symbol, unit in units.items()
+        if (one := unit.functions.get(symbol)) is not None
+    }
+    callers: dict[str, list[str]] = {}
+    for symbol in known:
+        for callee in references(units[symbol]):
+            callers.setdefault(callee, []).append(symbol)
+    work = dict.fromkeys(known)
+    while work:
+        symbol, _ = work.popitem()
+        own = units[symbol].functions[symbol]
+        found = read_only_arguments({**_with(units[symbol].functions, known), symbol: own})[symbol]
+        if found != known[symbol].read_only:
+            known[symbol] = replace(known[symbol], read_only=found)
+            work |= dict.fromkeys(callers.get(symbol, ()))
+    return known
+
+
+def _externals(unit: Unit) -> dict[str, Function]:
+    return {symbol: one for symbol, one in unit.functions.items() if one.linkage == "external"}
+
+
+def _without_facts(unit: Unit) -> Unit:
+    """Return a unit that knows the same of all functions of the archive, whether this has them or not."""
+    bare = {symbol: replace(one, read_only=()) for symbol, one in _externals(unit).items()}
+    return replace(unit, functions={**unit.functions, **bare})
+
+
+def _declaration(function: Function) -> Function:
+    return replace(function, body=(), linkage="external", span=None)
+
+
+def _with(functions: Mapping[str, Function], declared: Mapping[str, Function]) -> dict[str, Function]:
+    return {symbol: declared.get(symbol, function) for symbol, function in functions.items()}

@@ -16,7 +16,7 @@ from ktc.driver.session import Session
 from ktc.driver.timing.timeline import Phase, peak_bytes
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.per_kernel import PerKernel
-from ktc.elaborate.program import Ready
+from ktc.elaborate.program import Keep, Ready
 from ktc.emit.job_steps import instructions
 from ktc.ir import nodes
 from ktc.ir.verify import verify
@@ -34,10 +34,12 @@ class _Slice:
     diagnostics: list[Diagnostic]
 
 
-def elaborate(session: Session, package: object, library: Library | None, ready: Ready | None) -> nodes.Program:
+def elaborate(
+    session: Session, package: object, library: Library | None, ready: Ready | None, keep: Keep | None
+) -> nodes.Program:
     """Elaborate the host; the device units have kernels and no functions."""
     session.slicer = slicer = PerKernel(package, session.config, session.sink, library)  # type: ignore[arg-type]
-    return slicer.host(ready)
+    return slicer.host(ready, keep)
 
 
 def unit(session: Session, index: int, kernel: nodes.Kernel) -> nodes.Unit:

@@ -60,28 +60,22 @@ def build(session: Session) -> Executable:
 def compile_objects(session: Session) -> tuple[bytes, ...]:
     """Compile to what `link` and `jit` take: the host's object, those of kernels for the CPU, the library's."""
     with _workers(session.config) as workers:  # LLVM loads beside the stages before it
-        ahead = units.Ahead(session, workers)
-        program, archive = _front_with_archive(session, workers, ahead)
+        package = load_package(session)
+        with session.stage("archive"):
+            archive = library_archive.find(session.config, session.cache)
+        ahead = units.Ahead(session, workers, archive)
+        program = _front(session, package, archive.library if archive else None, ahead)
         objects = units.compile_program(session, program, ahead)
-        return (*objects, *archive.finished(session.cache, workers)) if archive else objects
-
-
-def prepare(session: Session) -> None:
-    """Make what is kept of the library for this configuration, unless it is there: elaboration is fast after it."""
-    if kept_library.kept(session.config, session.cache) is None:
-        with _workers(session.config) as workers:
-            archive = library_archive.find(session.config, session.cache, workers.start())
-            if archive is not None:
-                archive.finished(session.cache, workers)
+        if archive is None:
+            return objects
+        with session.stage("wait", "library"):
+            archive.finished(session.cache, workers, session.note_library)
+        return (*objects, *archive.objects(program.host))
 
 
 def look_up(session: Session) -> None:
     """Look every unit of the program up in the cache and compile none; `session.units` has the answers."""
-    with _workers(session.config) as workers:
-        program, archive = _front_with_archive(session, workers)
-        if archive is not None:
-            archive.finished(session.cache, workers)
-    units.look_up(session, program)
+    units.look_up(session, _front(session, library=kept_library.kept(session.config, session.cache)))
 
 
 def emit(
@@ -175,7 +169,8 @@ def _front(
     ready = ahead.begin if ahead is not None else None
     slices = partial(per_kernel.elaborate, session) if session.config.offload_mode == "per-kernel" else None
     program = elaborated(session, package or load_package(session), library, ready, slices)
-    host = (ahead.of(program.host) if ahead is not None else None) or passed(session, program.host)
+    host = ahead.of(program.host) if ahead is not None else None
+    host = host or passed(session, library_archive.settled(program.host, session.config))
     devices = program.devices
     if session.slicer is None:
         devices = tuple(passed(session, unit) for unit in devices)
@@ -186,26 +181,9 @@ def _front(
     return program
 
 
-def _bodies(session: Session) -> Library | None:
+def _bodies(session: Session) -> Library:
     """Return what is kept of the library, for units that have all of their code in them."""
-    library = kept_library.kept(session.config, session.cache)
-    return library.inlined() if library is not None else None
-
-
-def _front_with_archive(
-    session: Session, workers: Workers, ahead: units.Ahead | None = None
-) -> tuple[Program, library_archive.Archive | None]:
-    """Do the same with declarations of what the library's archive has."""
-    package = load_package(session)
-    with session.stage("archive"):
-        archive = library_archive.find(session.config, session.cache, workers.start())
-    session.makes_library = archive is not None and bool(archive.tickets)
-    try:
-        return _front(session, package, archive.library if archive else None, ahead), archive
-    except CompileError:
-        if archive is not None:  # the next build wants it
-            archive.finished(session.cache, workers)
-        raise
+    return kept_library.kept(session.config, session.cache).inlined()
 
 
 def _whole_object(session: Session, program: Program, workers: Workers) -> bytes:

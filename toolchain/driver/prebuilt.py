@@ -1,7 +1,7 @@
 """Compile the library ahead, for a wheel: `python -m ktc.driver.prebuilt FOLDER` fills a store that ktc then reads.
 
 What comes out serves this Python; the host's code is for this processor, what is parsed and what is kept for GPUs
-serves on all. The first build with other settings compiles the library for them, once.
+serves on all. With other settings each program compiles what it is the first to need.
 """
 
 import sys
@@ -9,25 +9,53 @@ from pathlib import Path
 
 from ktc import config as configs
 from ktc.base.cache import Cache
+from ktc.base.records import replace
+from ktc.config import Config
 from ktc.diag.diagnostic import Sink
 from ktc.driver import library_archive
+from ktc.driver.archive_list import seed_of
+from ktc.driver.front_end import kept_library
+from ktc.elaborate.program import contents
 from ktc.emit.workers import Workers
+from ktc.ir.nodes import Unit
+from ktc.ir.verify import verify
+from ktc.syntax.loader import packed_modules, parse_library
 
 ACCELERATORS = "cpu,sm_80,sm_86,sm_89,sm_90,sm_90a,sm_100a,gfx942"
 
 
+def fill(config: Config, cache: Cache, workers: Workers) -> None:
+    """Put all that the library's archive may have into a store, for the config's host and device targets.
+
+    Raises:
+        Bug: the library has errors.
+    """
+    listed = kept_library.listed(config.stdlib)
+    seed = seed_of(config, cache)
+    packed, units = contents(seed, listed)
+    made = library_archive.settled(Unit(config.host, apart=units), config)
+    for one in made.apart.values():
+        verify(one)
+    archive = library_archive.find(config, cache)
+    archive.compile(made.apart, workers)
+    bodies = {"": packed}
+    for target in config.accelerators:
+        bodies[target.name], _ = contents(seed_of(replace(config, accelerators=(target,)), cache, True), listed)
+    kept_library.keep_bodies(config, cache, bodies, packed_modules(seed.elab.modules.package, set()))
+    archive.finished(cache, workers)
+
+
 def main() -> None:
-    """Make what a first build of a program would, at the usual level and without debug information."""
+    """Make what first builds of programs would, at the usual level and without debug information."""
     cache, sink = Cache(Path(sys.argv[1])), Sink()
     options = configs.Options(Path("program.kpy"), accelerators=ACCELERATORS)
     config = configs.resolve(options, sink, cache)
     if config is None:
         sys.exit(f"ktc.driver.prebuilt: {sink.diagnostics[0].message}")
     with Workers(config.jobs) as workers:
-        archive = library_archive.find(config, cache, workers.start())
-        if archive is not None:
-            archive.finished(cache, workers)
-    for name in ("archive.lock", "swept"):
+        parse_library(config.stdlib, cache)
+        fill(config, cache, workers.start())
+    for name in ("library.lock", "swept"):
         Path(sys.argv[1], name).unlink(missing_ok=True)
 
 

@@ -15,10 +15,9 @@ from ktc.driver.session import Session
 _PATIENCE_SECONDS = 1.0
 """A shorter build shows nothing."""
 _LOG_PATIENCE_SECONDS = 8.0
-"""A shorter build writes nothing into a log, unless it compiles the library."""
+"""A shorter build writes nothing into a log."""
 _WORDS = {
     "load": "reading the program, and the grammar the first time",
-    "archive": "compiling the standard library, once",
 }
 """What is slow on the first command and is kept then."""
 _TURN_SECONDS = 0.1
@@ -48,16 +47,16 @@ def line(session: Session, seconds: float) -> str:
     """Return the line."""
     made, of = session.done
     kernels = f", kernels {made} of {of}" if of else ""
+    compiled, functions = session.library_done
+    library = f", functions of the library {compiled} of {functions}" if functions else ""
     stage = _WORDS.get(session.current, session.current) or "starting"
-    return f"{session.config.root.name}: {stage}{kernels}, {seconds:.0f} s"[:_WIDTH]
+    return f"{session.config.root.name}: {stage}{kernels}{library}, {seconds:.0f} s"[:_WIDTH]
 
 
 def _log(session: Session, done: threading.Event) -> None:
-    start = time.perf_counter()
-    while not session.makes_library and time.perf_counter() - start < _LOG_PATIENCE_SECONDS:
-        if done.wait(_TURN_SECONDS):
-            return
-    stage = _WORDS["archive"] if session.makes_library else _WORDS.get(session.current)
+    if done.wait(_LOG_PATIENCE_SECONDS):
+        return
+    stage = _WORDS.get(session.current)
     if stage is not None:
         with suppress(OSError):
             os.write(_STDERR, f"ktc: {stage}; later builds find it in the cache\n".encode())

@@ -48,7 +48,7 @@ class Session:
         tunables: the choices that the program declares, once it is elaborated.
         exports: what C can call, once the program is elaborated.
         done: kernels that are compiled, and how many there are, for the progress line.
-        makes_library: the library is compiled beside the program, since nothing is kept for these settings.
+        library_done: the same of functions of the library that no program has needed before.
     """
 
     config: Config
@@ -64,7 +64,7 @@ class Session:
     slicer: Any = None
     notes: list[str] = field(default_factory=list)
     done: tuple[int, int] = (0, 0)
-    makes_library: bool = False
+    library_done: tuple[int, int] = (0, 0)
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     exports: Exports = field(default_factory=Exports)
     _emitter: str = ""
@@ -73,6 +73,10 @@ class Session:
     def current(self) -> str:
         """The stage that runs, or that failed."""
         return self.timeline.current
+
+    def note_library(self, done: int, of: int) -> None:
+        """Note how many functions of the library are compiled."""
+        self.library_done = (done, of)
 
     def emitter(self) -> str:
         """Return a digest of what makes images and objects; the cache keeps it for each state of ktc's sources."""

@@ -19,6 +19,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Severity
 from ktc.driver import build_cache, per_kernel
 from ktc.driver.front_end.stages import name_of, passed, verified
+from ktc.driver.library_archive import Archive, settled
 from ktc.driver.session import Session
 from ktc.emit import device, tools
 from ktc.emit.job_steps import Usage, instructions
@@ -63,12 +64,14 @@ class Ahead:
     """The host on its way through the passes and LLVM, while kernels are still elaborated.
 
     Args:
+        archive: what is compiled of the library.
         unit: as it was elaborated. checked: after the passes.
         host: the object being made; None if something is wrong, or if it waits for its kernels.
     """
 
     session: Session
     workers: Workers
+    archive: Archive | None = None
     unit: Unit | None = None
     checked: Unit | None = None
     host: Host | None = None
@@ -76,9 +79,12 @@ class Ahead:
     def begin(self, unit: Unit, entry: str) -> None:
         """Take the host's unit; nothing is known to be wrong so far."""
         session = self.session
-        self.unit, self.checked = unit, passed(session, unit)
+        self.unit, self.checked = unit, passed(session, settled(unit, session.config))
         if session.sink.mistake_count or not entry:
             return
+        if self.archive is not None and self.checked.apart:
+            with session.stage("lower", "library"):
+                self.archive.compile(self.checked.apart, self.workers)
         if has_images(unit):
             self.workers.expect_kernels()
         try:
@@ -107,6 +113,8 @@ def fail(session: Session, diagnostic: Diagnostic) -> NoReturn:
 def compile_program(session: Session, program: Program, ahead: Ahead) -> tuple[bytes, ...]:
     """Return the host's object, one of the images if there are any, and those of kernels for the CPU."""
     workers, unit, entry = ahead.workers, program.host, program.entry
+    if ahead.archive is not None:
+        ahead.archive.compile(unit.apart, workers)
     try:
         host = ahead.object_of(unit) or start_host(session, unit, entry, None, workers)
     except ImagesNeeded:

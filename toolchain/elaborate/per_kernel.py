@@ -7,11 +7,11 @@ kernel's unit must be asked for in a copy of the process, for it leaves what it 
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate import program
-from ktc.elaborate.functions import function_bodies
+from ktc.elaborate.functions import function_bodies, reachable_units
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.program import Ready
+from ktc.elaborate.program import Keep, Ready
 from ktc.ir import nodes
 from ktc.syntax.loader import Package
 
@@ -23,9 +23,9 @@ class PerKernel:
         self._elab: Elaboration = program.begin(package, config, sink, library)
         work_queue.defer_kernels(self._elab)
 
-    def host(self, ready: Ready | None = None) -> nodes.Program:
+    def host(self, ready: Ready | None = None, keep: Keep | None = None) -> nodes.Program:
         """Elaborate everything that `main` reaches, except for kernels."""
-        return program.whole_program(self._elab, ready)
+        return program.whole_program(self._elab, ready, keep)
 
     def kernel(self, index: int, symbol: str) -> nodes.Unit:
         """Return the unit of one kernel of a target."""
@@ -35,4 +35,4 @@ class PerKernel:
         state.kernels = {symbol: state.kernels[symbol]}
         function_bodies.elaborate_instance(self._elab, instance)
         work_queue.drain(self._elab)
-        return function_bodies.reachable_unit(self._elab, state)
+        return reachable_units.reachable_unit(self._elab, state)

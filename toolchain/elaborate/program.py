@@ -5,7 +5,7 @@ made yet.
 """
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ktc.config import LIBRARIES, WITH_OR_WITHOUT_MAIN, Config
@@ -14,11 +14,11 @@ from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.checks import generic_bodies, unused_functions
 from ktc.elaborate.dispatch import Dispatch
-from ktc.elaborate.functions import exports, function_bodies
+from ktc.elaborate.functions import exports, function_bodies, reachable_units
 from ktc.elaborate.instances import function_instances, instance_table, work_queue
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
-from ktc.elaborate.instances.library_archive import Library, archive_unit, packed_bodies
-from ktc.elaborate.model.body_store import Bodies, Declarations, Packed
+from ktc.elaborate.instances.library_archive import Library, Seed, new_bodies
+from ktc.elaborate.model.body_store import Bodies, Declarations, Listed, Packed
 from ktc.elaborate.model.declarations import ImportRef, OverloadSet
 from ktc.elaborate.model.elaboration import Body, Elaboration, Observe
 from ktc.elaborate.model.errors import ErrorReported
@@ -37,6 +37,10 @@ ENTRY = "__ktc_main__"
 Ready = Callable[[nodes.Unit, str], None]
 """Takes a unit that is elaborated before the rest of the program is, and its entry."""
 
+Keep = Callable[[Mapping[str, Packed]], None]
+"""Takes what the library's archive may keep of the bodies of a program without mistakes: by the name of the device
+target, "" for the host."""
+
 
 def _check_main_imports(elab: Elaboration) -> None:
     """Report imports of the main file that cannot be followed."""
@@ -47,18 +51,19 @@ def _check_main_imports(elab: Elaboration) -> None:
                 elab.modules.main.scope.names[name] = found
 
 
-def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Program:
+def whole_program(elab: Elaboration, ready: Ready | None = None, keep: Keep | None = None) -> nodes.Program:
     """Elaborate everything that `main` reaches.
 
     Args:
         ready: is given the host's unit and its entry as soon as they are there, if nothing is wrong so far.
+        keep: is given bodies of the library.
     """
     _check_main_imports(elab)
     entry = ""
     with contextlib.suppress(ErrorReported):
         entry = _begin(elab)
     work_queue.drain(elab, elab.instances.states["host"])
-    host = function_bodies.reachable_unit(
+    host = reachable_units.reachable_unit(
         elab, elab.instances.states["host"], exports.describe(elab, _is_library(elab))
     )
     failed = any(
@@ -68,14 +73,14 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
         ready(host, entry)
     work_queue.drain(elab)
     unused_functions.check_rest(elab)
-    complete = function_bodies.reachable_unit(
+    complete = reachable_units.reachable_unit(
         elab, elab.instances.states["host"], exports.describe(elab, _is_library(elab))
     )
     if complete.functions.keys() != host.functions.keys():  # exported functions, without a caller here
         host = complete
-    function_bodies.keep_launched(elab, host)
+    reachable_units.keep_launched(elab, host)
     devices = tuple(
-        function_bodies.reachable_unit(elab, s)
+        reachable_units.reachable_unit(elab, s)
         for s in sorted(elab.instances.states.values(), key=lambda s: s.index)
         if s.index >= 0
     )
@@ -90,6 +95,8 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
     )  # fmt: skip
     generic_bodies.check_generics(elab)
     unused_functions.check_sizes(elab)
+    if keep is not None and not elab.reporter.sink.mistake_count:
+        keep(_new_bodies(elab))
     return nodes.Program(
         host,
         devices,
@@ -99,11 +106,9 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
     )
 
 
-def _archive(elab: Elaboration) -> nodes.Unit:
-    """Elaborate the seed of the library's archive."""
-    _check_main_imports(elab)
-    unused_functions.check_rest(elab)
-    return archive_unit(elab.instances.states["host"], elab.instances.globals)
+def _new_bodies(elab: Elaboration) -> dict[str, Packed]:
+    states = {one.target.name if one.index >= 0 else "": one for one in elab.instances.states.values()}
+    return {name: new for name, one in states.items() if (new := new_bodies(elab, one))}
 
 
 def _begin(elab: Elaboration) -> str:
@@ -179,9 +184,10 @@ def begin(
     """
     host = UnitState(config.host, -1)
     if library is not None:
-        host.archived_variables = library.variables
-        if library.functions:
-            host.archived = Declarations(library.functions, package.library_source)
+        host.listed = Listed(bodies=library.listed.bodies)
+        if library.is_linked:
+            host.archived, host.listed = Declarations(library.functions, package.library_source), library.listed
+            host.archived_variables = library.variables
         package.packed = library.modules
         host.bodies = Bodies(library.packed, package.library_source)
     elab = Elaboration(package, config, sink, Dispatch(), host, is_archive)
@@ -190,7 +196,8 @@ def begin(
         state = elab.instances.add_state(target.name, UnitState(target, index))
         if library is not None and target.name in library.devices:
             state.bodies = Bodies(library.devices[target.name], package.library_source)
-    linkage = "external" if is_archive else "hidden" if library is not None and library.functions else "internal"
+            state.listed = Listed(bodies=library.listed.bodies)
+    linkage = "external" if is_archive else "hidden" if library is not None and library.is_linked else "internal"
     elab.instances.add_global(_targets_table(config.accelerators, linkage))
     primitive_types.begin(elab)
     prelude = package.find("std." + modules.PRELUDE)
@@ -201,35 +208,35 @@ def begin(
 
 def elaborate(
     package: Package, config: Config, sink: Sink, library: Library | None = None, ready: Ready | None = None,
-    observe: Observe | None = None,
+    observe: Observe | None = None, keep: Keep | None = None,
 ) -> nodes.Program:  # fmt: skip
     """Elaborate a program: the host's unit and one for each device target.
 
     Args:
         library: what is compiled already; the program gets declarations of it.
-        ready: see `whole_program`.
+        ready, keep: see `whole_program`.
         observe: see `Elaboration.observe`.
     """
     elab = begin(package, config, sink, library)
     elab.observe = observe
-    return whole_program(elab, ready)
+    return whole_program(elab, ready, keep)
 
 
-def elaborate_archive(package: Package, config: Config, sink: Sink) -> tuple[nodes.Unit, Packed, tuple[str, ...]]:
-    """Elaborate the library's archive from its seed; returns also the names of `-D` that it depends on."""
+def elaborate_seed(package: Package, config: Config, sink: Sink) -> Seed:
+    """Elaborate the seed of the library's archive, for the host or for the config's one device target."""
     elab = begin(package, config, sink, None, True)
-    unit = _archive(elab)
-    packed = packed_bodies(elab.instances.states["host"], elab.instances.globals)
-    return unit, packed, tuple(sorted(elab.comptime.defines.read))
+    _check_main_imports(elab)
+    unused_functions.check_rest(elab)
+    name = config.accelerators[0].name if config.accelerators else "host"
+    return Seed(elab, elab.instances.states[name])
 
 
-def elaborate_for_device(package: Package, config: Config, sink: Sink) -> tuple[Packed, tuple[str, ...]]:
-    """Elaborate the seed of what is kept for the config's one device target; returns also names of `-D`, as above."""
-    elab = begin(package, config, sink, None, True)
-    _archive(elab)
-    state = elab.instances.states[config.accelerators[0].name]
-    packed = packed_bodies(state, {**elab.instances.globals, **state.shared})
-    return packed, tuple(sorted(elab.comptime.defines.read))
+def contents(seed: Seed, listed: Listed) -> tuple[Packed, dict[str, nodes.Unit]]:
+    """Return all that the archive may keep of what a seed has elaborated: bodies, and units to be compiled."""
+    elab, state = seed.elab, seed.state
+    state.listed, state.bodies = listed, Bodies(Packed(), elab.modules.package.library_source)
+    units = reachable_units.units_apart(elab, state) if state.index < 0 else {}
+    return new_bodies(elab, state), units
 
 
 def elaborate_edited(

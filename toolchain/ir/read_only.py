@@ -31,9 +31,8 @@ def read_only_arguments(functions: Mapping[str, ir.Function]) -> dict[str, tuple
 
 
 def _pointers(function: ir.Function) -> set[int]:
-    if not function.body:
-        return set()
-    return {index for index, (_, kind) in enumerate(function.params) if isinstance(kind, PointerType)}
+    pointers = {index for index, (_, kind) in enumerate(function.params) if isinstance(kind, PointerType)}
+    return pointers if function.body else pointers.intersection(function.read_only)
 
 
 class _Uses:

@@ -8,7 +8,7 @@ same.
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,7 @@ from ktc.diag.source import STANDARD_INPUT, Source, Span
 from ktc.syntax import ast
 from ktc.syntax.edition_evidence import LIBRARY_MODULES
 from ktc.syntax.editions import SUFFIXES, EditionFinder
-from ktc.syntax.parsing.parser import parse, unpack
+from ktc.syntax.parsing.parser import pack, parse, unpack
 from ktc.syntax.parsing.tables import Store, load_tables
 
 MAIN = "__main__"
@@ -324,6 +324,13 @@ def parse_library(stdlib: Path, cache: Store) -> None:
         source = read_source(path, sink, True, {})
         if source is not None:  # what is wrong with a module is said where it is imported
             parse(source, sink, cache, tables)
+
+
+def packed_modules(package: Package, known: Set[str]) -> dict[str, tuple[str, bytes]]:
+    """Return the library's modules that a package has loaded, for `Package.packed`, but for the known ones."""
+    loaded = {name: one for name, one in package.modules.items() if one.source.is_library and name not in known}
+    packed = {name: (module.source.path, pack(module)) for name, module in loaded.items()}
+    return {name: (path, data) for name, (path, data) in packed.items() if data is not None}
 
 
 def read_source(

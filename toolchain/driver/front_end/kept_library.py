@@ -1,48 +1,136 @@
-"""What the cache has of the compiled standard library: all that the elaborator has to know of it.
+"""What the cache has of the standard library: all that the elaborator and the linker have to know of it.
 
-Input: a `Config`. Output: the `Library`, or the archive with its objects. Nothing is made here and LLVM is not loaded:
-`library_archive` makes what is missing.
+Input: a `Config`. Output: the `Library`, and the objects of what is compiled. Two entries of the cache hold it, and
+each is replaced as a whole: builds at the same time, a crash or a sweep leave an older one, or none. What a build adds
+is joined with what others have added meanwhile. LLVM is not loaded here: `library_archive` compiles what is missing.
 """
 
+import itertools
+import pickle
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import field
 from importlib.util import MAGIC_NUMBER
+from pathlib import Path
 
 from ktc.base import unpickling
 from ktc.base.cache import Cache, Key
-from ktc.base.records import record, replace
+from ktc.base.records import record
 from ktc.config import FULL_DEBUG, Config
 from ktc.driver import build_cache
 from ktc.elaborate.instances.library_archive import Library
-from ktc.elaborate.model.body_store import Packed
+from ktc.elaborate.model.body_store import Listed, Packed
 from ktc.targets.target import Target
 
 _PYTHON = f"{sys.implementation.cache_tag} {MAGIC_NUMBER.hex()}"
 """Pythons that can read each other's code."""
 
+LIST = "archive.txt"
+"""The file beside the library that lists what the archive may have; `ktc.driver.archive_list` makes it."""
+
+Modules = Mapping[str, tuple[str, bytes]]
+
 
 @record
-class KeptArchive:
-    """The compiled library: `library` for the elaborator, `data` for the linker."""
+class KeptBodies:
+    """What was elaborated for a target, and, of the host, parsed."""
 
-    library: Library
-    data: tuple[bytes, ...] = ()
-
-
-def kept(config: Config, cache: Cache) -> Library | None:
-    """Return what is kept of the library for the elaborator; None if a part of it would have to be made."""
-    archive = read(config, cache, base_key(config, config.host))
-    packed = {target.name: read(config, cache, base_key(config, target)) for target in config.accelerators}
-    devices = {name: one for name, one in packed.items() if isinstance(one, Packed)}
-    if not isinstance(archive, KeptArchive) or len(devices) < len(packed):
-        return None
-    return replace(archive.library, devices=devices)
+    packed: Packed = Packed()
+    modules: Modules = field(default_factory=dict)
 
 
-def read(config: Config, cache: Cache, base: Key) -> object:
+@record
+class KeptCode:
+    """What is compiled of the library, by symbol.
+
+    Args:
+        functions: packed declarations.
+        objects: of functions and variables.
+        needs: the functions and variables that each object refers to; all of them are here, too.
+    """
+
+    functions: Mapping[str, bytes] = field(default_factory=dict)
+    objects: Mapping[str, bytes] = field(default_factory=dict)
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def joined(self, other: "KeptCode") -> "KeptCode":
+        """Return what both have."""
+        return KeptCode(
+            {**other.functions, **self.functions}, {**other.objects, **self.objects}, {**other.needs, **self.needs}
+        )
+
+
+def listed(stdlib: Path) -> Listed:
+    """Return what the archive may have; nothing where the library comes without its list."""
+    try:
+        text = (stdlib / LIST).read_text("utf-8")
+    except OSError:
+        return Listed()
+    parts = {name: lines.split() for name, _, lines in (one.partition("]") for one in text.split("[")[1:])}
+    functions, more = frozenset(parts["functions"]), frozenset(parts["bodies"])
+    return Listed(functions, frozenset(parts["variables"]), functions | more, tuple(parts["defines"]))
+
+
+def kept(config: Config, cache: Cache) -> Library:
+    """Return what is kept of the library for the elaborator."""
+    return library_of(config, code(config, cache), *bodies(config, cache))
+
+
+def library_of(config: Config, code: KeptCode, host: KeptBodies, devices: Mapping[str, Packed]) -> Library:
+    """Return what the elaborator has to know of what is kept."""
+    variables = frozenset(code.objects.keys() - code.functions.keys())
+    return Library(listed(config.stdlib), code.functions, variables, host.packed, host.modules, devices)
+
+
+def code(config: Config, cache: Cache) -> KeptCode:
+    """Return what is compiled of the library."""
+    found = _read(cache, code_key(config))
+    return found if isinstance(found, KeptCode) else KeptCode()
+
+
+def bodies(config: Config, cache: Cache) -> tuple[KeptBodies, dict[str, Packed]]:
+    """Return what is kept of the library as it was elaborated, for the host and for device targets."""
+    host = _of_target(config, cache, None)
+    return host, {target.name: _of_target(config, cache, target).packed for target in config.accelerators}
+
+
+def keep_code(config: Config, cache: Cache, new: KeptCode) -> None:
+    """Add to what is compiled."""
+    lock = cache.lock("library")
+    try:
+        cache.put(code_key(config), pickle.dumps(new.joined(code(config, cache))))
+    finally:
+        lock.release()
+
+
+def keep_bodies(config: Config, cache: Cache, new: Mapping[str, Packed], modules: Modules) -> None:
+    """Add to what is elaborated.
+
+    Args:
+        new: by the name of the device target, "" for the host. modules: trees, for the host.
+    """
+    targets: dict[str, Target | None] = {"": None, **{target.name: target for target in config.accelerators}}
+    lock = cache.lock("library")
+    try:
+        for name, target in targets.items():
+            added = modules if target is None else {}
+            if name not in new and not added:
+                continue
+            have = _of_target(config, cache, target)
+            made = KeptBodies(new.get(name, Packed()).joined(have.packed), {**have.modules, **added})
+            cache.put(bodies_key(config, target), pickle.dumps(made))
+    finally:
+        lock.release()
+
+
+def _of_target(config: Config, cache: Cache, target: Target | None) -> KeptBodies:
+    found = _read(cache, bodies_key(config, target))
+    return found if isinstance(found, KeptBodies) else KeptBodies()
+
+
+def _read(cache: Cache, key: Key) -> object:
     """Return what is kept, None if nothing is or it is damaged."""
-    named = cache.get(base)
-    data = None if named is None else cache.get(key_of(base, config, named.decode().split()))
+    data = cache.get(key)
     if data is None:
         return None
     try:
@@ -51,19 +139,29 @@ def read(config: Config, cache: Cache, base: Key) -> object:
         return None
 
 
-def base_key(config: Config, target: Target) -> Key:
-    """Return the key of the names that the key of an archive depends on.
-
-    What is kept for a device is elaborated and not compiled: it is the same at all levels.
-    """
-    compiled = f"{config.level} {config.debug}" if target == config.host else ""
+def bodies_key(config: Config, target: Target | None) -> Key:
+    """Return the key of what is elaborated for a device target, or for the host: the same at all levels."""
     return Key.of(
-        "archive", python=_PYTHON, toolchain=config.toolchain, target=build_cache.describe(target),
-        described=str(config.debug >= FULL_DEBUG), compiled=compiled,
+        "library-bodies", python=_PYTHON, toolchain=config.toolchain, defines=_defines(config),
+        target=build_cache.describe(target or config.host), side="host" if target is None else "device",
+        described=str(config.debug >= FULL_DEBUG),
     )  # fmt: skip
 
 
-def key_of(base: Key, config: Config, names: Sequence[str]) -> Key:
-    """Return the key of an archive that reads these names of `-D`."""
-    values = [f"{name}={config.defines[name]}" for name in names if name in config.defines]
-    return Key.of("archive-of", base=base.name, defines="\n".join(values))
+def code_key(config: Config) -> Key:
+    """Return the key of what is compiled."""
+    return Key.of(
+        "library-code", python=_PYTHON, toolchain=config.toolchain, target=build_cache.describe(config.host),
+        compiled=f"{config.level} {config.debug}", defines=_defines(config),
+    )  # fmt: skip
+
+
+def _defines(config: Config) -> str:
+    """Return what the user gives of the names that the library reads: those at the beginning of the list."""
+    try:
+        with (config.stdlib / LIST).open(encoding="utf-8") as file:
+            lines = itertools.takewhile(lambda line: line != "[variables]\n", file)
+            names = [name for name in map(str.strip, lines) if name in config.defines]
+    except OSError:
+        names = []
+    return "\n".join(f"{name}={config.defines[name]}" for name in names)

@@ -4,7 +4,9 @@ Input: a `Session`. Output: a checked `Program`, or diagnostics in the session's
 emits code, so that a check starts in half the time of a build.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from ktc import passes
 from ktc.config import tuned
@@ -13,15 +15,16 @@ from ktc.diag.diagnostic import CompileError, Diagnostic, Severity, gate
 from ktc.driver.front_end import kept_library
 from ktc.driver.session import Session
 from ktc.elaborate.instances.library_archive import Library
-from ktc.elaborate.program import Ready, elaborate, elaborate_edited
+from ktc.elaborate.model.body_store import Packed
+from ktc.elaborate.program import Keep, Ready, elaborate, elaborate_edited
 from ktc.ir.interpreter.call_paths import HEAP_FUNCTIONS, external_call
 from ktc.ir.nodes import Program, Unit
 from ktc.ir.verify import verify
 from ktc.syntax.linting.lint import lint
-from ktc.syntax.loader import Package, load
+from ktc.syntax.loader import Package, load, packed_modules
 from ktc.targets.target import Target
 
-Elaborate = Callable[[Package, Library | None, Ready | None], Program]
+Elaborate = Callable[[Package, Library | None, Ready | None, Keep | None], Program]
 
 
 def check(session: Session, name: str = "") -> Package | None:
@@ -93,7 +96,8 @@ def elaborated(
     """Elaborate a program, and check what needs no flow of control.
 
     Args:
-        library: what is kept of it; without it the units have all of its code.
+        library: what is kept of it; without it the units have all of its code. What the program is the first to need
+            is kept for later programs.
         ready: takes the host's unit as soon as it is there.
         slices: elaborates the host alone, where each kernel is elaborated apart.
 
@@ -101,11 +105,12 @@ def elaborated(
         CompileError: the program has errors.
     """
     config, sink = session.config, session.sink
+    keep = partial(_keep, session, package, library) if library is not None else None
     with session.stage("elaborate"):
         if slices is not None:
-            program = slices(package, library, ready)
+            program = slices(package, library, ready, keep)
         else:
-            program = elaborate(package, config, sink, library, ready, session.observe)
+            program = elaborate(package, config, sink, library, ready, session.observe, keep)
         session.tunables = program.tunables
         _check_tuned(session)
         passes.check(program.check_only, config, sink)
@@ -115,6 +120,15 @@ def elaborated(
         session.timeline.inside("parse", package.parsed)
     session.exports = program.host.exports
     return program
+
+
+def _keep(session: Session, package: Package, library: Library, new: Mapping[str, Packed]) -> None:
+    """Keep bodies and trees of the library, unless they are of files that an editor has changed."""
+    inside = os.path.join(os.path.abspath(session.config.stdlib), "")
+    if not any(path.startswith(inside) for path in session.overlays):
+        modules = packed_modules(package, library.modules.keys())
+        if new or modules:
+            kept_library.keep_bodies(session.config, session.cache, new, modules)
 
 
 def passed(session: Session, unit: Unit) -> Unit:

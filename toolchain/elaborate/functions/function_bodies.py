@@ -1,21 +1,16 @@
-"""The body of an instance, and the unit of what a program reaches."""
+"""The body of an instance."""
 
-from ktc.base.records import replace
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.calls import inlining
 from ktc.elaborate.functions import prologues
 from ktc.elaborate.instances import work_queue
-from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.model.elaboration import UNIT_CONST, Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
-from ktc.elaborate.model.instance import DependsOnProgram, Instance, Symbolic, UnitState
+from ktc.elaborate.model.instance import DependsOnProgram, Instance, Symbolic
 from ktc.elaborate.model.types import ConstValue, FunctionTy
 from ktc.elaborate.model.values import Place, RValue, Values
 from ktc.elaborate.types import struct_types
-from ktc.ir import nodes, walk
-from ktc.ir.exports import Exports
-
-NO_EXPORTS = Exports()
+from ktc.ir import nodes
 
 
 def elaborate_instance(elab: Elaboration, instance: Instance) -> None:
@@ -83,62 +78,3 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
         if value is not UNIT_CONST and not scratch.statements:
             instance.template = value
             instance.refs = scratch.refs
-
-
-def keep_launched(elab: Elaboration, host: nodes.Unit) -> None:
-    """Forget the kernels that the host's code does not name: only unreachable code launches them."""
-    named = {symbol for item in host.globals.values() if isinstance(item.content, nodes.Const)
-             for symbol in walk.addresses_of(item.content.value)}  # fmt: skip
-    images = {(item.content.unit, item.content.kernel) for item in host.globals.values()
-              if isinstance(item.content, nodes.ImageRef)}  # fmt: skip
-    for state in elab.instances.states.values():
-        state.kernels = {
-            symbol: kernel for symbol, kernel in state.kernels.items()
-            if symbol in named or (state.index, symbol) in images
-        }  # fmt: skip
-
-
-def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EXPORTS) -> nodes.Unit:
-    """Return what the entry and exported functions, or the kernels of a target, reach."""
-    unit = nodes.Unit(state.target, exports=exports, described=elab.types.described)
-    roots = [elab.instances.entry, *exports.roots()] if state.index < 0 else list(state.kernels)
-    if state.archived is not None:
-        roots.append(TARGETS_TABLE)  # the archive reads it
-    work = [root for root in roots if root]
-    seen: set[str] = set()
-    while work:
-        symbol = work.pop()
-        if symbol in seen:
-            continue
-        seen.add(symbol)
-        instance = state.by_symbol.get(symbol)
-        archived = None if state.archived is None else state.archived.get(symbol)
-        if archived is not None and (instance is None or instance.archived is not None):
-            unit.functions[symbol] = archived
-        elif symbol in state.synthesized:
-            function, refs = state.synthesized[symbol]
-            unit.functions[symbol] = function
-            work += refs
-        elif instance is not None:
-            if not (instance.is_kernel and elab.instances.deferred_kernels is not None):
-                # not yet there: only another kept body refers to it, or one that was met first in unreachable code
-                elaborate_instance(elab, instance)
-            if instance.function is not None:
-                unit.functions[symbol] = instance.function
-                work += instance.refs
-        elif symbol in state.shared:
-            unit.globals[symbol] = state.shared[symbol]
-        elif symbol in elab.instances.globals:
-            item = elab.instances.globals[symbol]
-            if symbol in state.archived_variables:
-                item = replace(item, linkage="external", content=None)
-            unit.globals[symbol] = item
-            if isinstance(item.content, nodes.Const):
-                work += walk.addresses_of(item.content.value)
-        else:
-            kept = work_queue.recall(elab, state, symbol)
-            if kept is not None:
-                unit.functions[symbol] = kept[0]
-                work += kept[1]
-    unit.kernels = tuple(state.kernels[s] for s in sorted(state.kernels))
-    return unit

@@ -1,15 +1,18 @@
-"""The library's archive: what of the standard library is compiled once and not in each build.
+"""The library's archive: what of the standard library is compiled and elaborated once and not in each build.
 
-Input: an elaborated seed program that uses the library as programs do. Output: a `Unit` whose hidden functions other
-programs call, and the `Library` that describes them to the elaborator of a program. What depends on the program (its
-targets, places in its source) or could be a part of its loops (short functions, which LLVM should see) stays out.
+What belongs to it is decided by a seed program that uses the library as programs do (`Seed`); a list beside the library
+has the result, so that no build elaborates the seed. Programs fill the archive: what one of them needs of the list and
+the archive lacks is elaborated and compiled with it, and kept. What depends on the program (its targets, places in its
+source) or could be a part of its loops (short functions, which LLVM should see) is not on the list.
 """
 
 from collections.abc import Mapping, Set
 from dataclasses import field
 
 from ktc.base.records import entity, record, replace
-from ktc.elaborate.model.body_store import Packed, pack
+from ktc.elaborate.instances import work_queue
+from ktc.elaborate.model.body_store import Listed, Packed, pack
+from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import Instance, UnitState
 from ktc.elaborate.model.types import (
     ConstValue,
@@ -21,16 +24,6 @@ from ktc.elaborate.model.types import (
     StructTy,
 )
 from ktc.ir import nodes, walk
-from ktc.ir.read_only import read_only_arguments
-from ktc.syntax.loader import MAIN, Package
-from ktc.syntax.parsing.parser import pack as pack_module
-
-SHORT = 12
-"""Functions of fewer statements, those of inlined callees included, are compiled with the program. LLVM would inline
-most of them; calls of longer ones cost little beside what they do."""
-SHORT_LEAF = 32
-"""The same of functions without loops and calls, which end as a few instructions (`Optional.or_else`)."""
-
 
 _DIGEST = 12
 """Length of the digest that ends the symbol of an instance; a longer ending distinguishes instances with one digest."""
@@ -41,113 +34,164 @@ class Library:
     """What a program needs to know of the archive.
 
     Args:
-        functions: packed declarations by symbol.
-        variables: global variables that the archive defines.
-        packed: bodies of all functions that were elaborated for the host, long and short.
-        modules: trees of the library's modules that the archive is made of, for `Package.packed`.
+        listed: what the archive may have.
+        functions: packed declarations of what it has compiled, by symbol.
+        variables: global variables that it has.
+        packed: bodies of functions that were elaborated for the host, long and short.
+        modules: trees of the library's modules, for `Package.packed`.
         devices: bodies that were elaborated for device targets, by the target's name.
+        is_linked: programs call what is compiled; otherwise their units have all of their code.
     """
 
-    functions: Mapping[str, bytes]
-    variables: Set[str]
-    packed: Packed
-    modules: Mapping[str, tuple[str, bytes]]
+    listed: Listed = Listed()
+    functions: Mapping[str, bytes] = field(default_factory=dict)
+    variables: Set[str] = frozenset()
+    packed: Packed = Packed()
+    modules: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     devices: Mapping[str, Packed] = field(default_factory=dict)
+    is_linked: bool = True
 
     def inlined(self) -> "Library":
         """Return the library for a unit that holds all of its code: bodies, but nothing to link with."""
-        return replace(self, functions={}, variables=frozenset())
+        return replace(self, is_linked=False)
 
 
-def archive_unit(state: UnitState, variables: Mapping[str, nodes.Global]) -> nodes.Unit:
-    """Return the unit of the archive: hidden functions, and internal ones that these reach."""
-    return _Choice(state, variables).unit()
+def body_of(elab: Elaboration, state: UnitState, symbol: str) -> tuple[nodes.Function, Set[str]] | None:
+    """Return a function of a unit and what it refers to, elaborated if need be; None if there is none."""
+    if symbol in state.synthesized:
+        return state.synthesized[symbol]
+    instance = state.by_symbol.get(symbol)
+    if instance is None:
+        return work_queue.recall(elab, state, symbol)
+    if not (instance.is_kernel and elab.instances.deferred_kernels is not None):
+        # not yet there: only another kept body refers to it, or one that was met first in unreachable code
+        elab.api.elaborate_instance(elab, instance)
+    return None if instance.function is None else (instance.function, instance.refs)
 
 
-def packed_bodies(state: UnitState, variables: Mapping[str, nodes.Global]) -> Packed:
-    """Return the bodies of the library's functions that depend on nothing of the program, and what these reach."""
-    return _Choice(state, variables).packed()
+def is_listed(state: UnitState, symbol: str) -> bool:
+    """Return whether the archive may have a function that a unit reaches."""
+    instance = state.by_symbol.get(symbol)
+    return symbol in state.listed.functions and (instance is None or _is_plain(instance))
 
 
-def parts(unit: nodes.Unit, count: int) -> list[nodes.Unit]:
-    """Divide an archive's unit: each hidden function and variable is in one part, and declared in the others."""
-    hidden = sorted(symbol for symbol, function in unit.functions.items() if function.linkage == "hidden")
-    sizes = {symbol: sum(1 for _ in walk.statements(unit.functions[symbol].body)) for symbol in hidden}
-    share = sum(sizes.values()) / count
-    done, home = 0, dict[str, int]()
-    for symbol in hidden:
-        home[symbol] = min(int(done / share), count - 1) if share else 0
-        done += sizes[symbol]
-    return [
-        nodes.Unit(
-            unit.target,
-            {
-                symbol: function if home.get(symbol, part) == part else replace(function, body=(), linkage="external")
-                for symbol, function in unit.functions.items()
-            },
-            {
-                name: replace(held, linkage="external", content=None) if part and held.linkage == "hidden" else held
-                for name, held in unit.globals.items()
-            },
-            described=unit.described,
-        )
-        for part in range(count)
-    ]
-
-
-def packed_modules(package: Package) -> Mapping[str, tuple[str, bytes]]:
-    """Return the library's modules that a package has loaded."""
-    trees = [
-        (name, module.source.path, pack_module(module)) for name, module in package.modules.items() if name != MAIN
-    ]
-    return {name: (path, data) for name, path, data in trees if data is not None}
-
-
-def library_of(unit: nodes.Unit, packed: Packed, modules: Mapping[str, tuple[str, bytes]]) -> Library:
-    """Return what a program needs to know of an archive."""
-    read_only = read_only_arguments(unit.functions)
-    functions = {
-        symbol: pack(replace(function, body=(), linkage="external", span=None, read_only=read_only[symbol]))
-        for symbol, function in unit.functions.items()
-        if function.linkage == "hidden"
-    }
-    return Library(
-        functions, frozenset(v.name for v in unit.globals.values() if v.linkage == "hidden"), packed, modules
-    )
+def new_bodies(elab: Elaboration, state: UnitState) -> Packed:
+    """Return what the archive may keep of a target's bodies and lacks: listed functions, and what they reach."""
+    if state.bodies is None or not state.listed.bodies:
+        return Packed()
+    shapes = state.interpreter.shapes.dump(state.listed.bodies) if state.interpreter is not None else {}
+    new: dict[str, tuple[nodes.Function, Set[str]]] = {}
+    for symbol in state.listed.bodies - state.bodies.symbols:
+        instance = state.by_symbol.get(symbol)
+        body = state.synthesized.get(symbol)
+        if body is None and instance is not None and instance.function is not None and not instance.failed:
+            body = (instance.function, instance.refs) if _is_plain(instance) else None
+        if body is not None and body[0].linkage == "internal":
+            new[symbol] = body
+    if not new:
+        return Packed(shapes=shapes)
+    return replace(_Kept({**elab.instances.globals, **state.shared}, new, state.bodies.symbols).packed(), shapes=shapes)
 
 
 @entity
-class _Choice:
-    """Chooses what the archive holds.
+class _Kept:
+    """Packs functions that reach only what is kept with them.
 
     Args:
-        closed: by symbol, whether a function reaches only what the archive can define.
+        bodies: the functions. kept: what is kept already.
+        closed: by symbol of a function or global, whether it reaches nothing else.
     """
 
-    state: UnitState
-    variables: Mapping[str, nodes.Global]
-    lengths: dict[str, int] = field(default_factory=dict)
+    globals: Mapping[str, nodes.Global]
+    bodies: Mapping[str, tuple[nodes.Function, Set[str]]]
+    kept: Set[str] = frozenset()
     closed: dict[str, bool] = field(default_factory=dict)
 
-    def unit(self) -> nodes.Unit:
+    def packed(self) -> Packed:
+        self.close()
+        chosen = [symbol for symbol in self.bodies if self.closed[symbol]]
+        work = [ref for symbol in chosen for ref in self.bodies[symbol][1]]
+        constants: dict[str, bytes] = {}
+        while work:
+            name = work.pop()
+            held = self.globals.get(name)
+            if held is not None and name not in constants:
+                constants[name] = pack(held)
+                work += addresses(held)
+        return Packed({symbol: pack(self.bodies[symbol]) for symbol in sorted(chosen)}, constants)
+
+    def close(self) -> None:
+        """Find the functions that reach nothing that is missing, or that holds an image or a place."""
+        users: dict[str, list[str]] = {}
+        work = [(ref, symbol) for symbol, (_, refs) in self.bodies.items() for ref in refs]
+        lost: list[str] = []
+        self.closed.update(dict.fromkeys(self.bodies, True))
+        while work:
+            name, user = work.pop()
+            is_new = name not in users
+            users.setdefault(name, []).append(user)
+            held = self.globals.get(name)
+            if not is_new or name in self.bodies or name in self.kept:
+                continue
+            if held is None or isinstance(held.content, nodes.ImageRef | nodes.SourcePlace):
+                lost.append(name)
+            else:
+                self.closed[name] = True
+                work += [(inner, name) for inner in addresses(held)]
+        while lost:
+            name = lost.pop()
+            if self.closed.get(name, True):
+                self.closed[name] = False
+                lost += users.get(name, ())
+
+
+@entity
+class Seed:
+    """What the seed reaches.
+
+    Args:
+        state: of one target, after the seed was elaborated.
+    """
+
+    elab: Elaboration
+    state: UnitState
+    closed: dict[str, bool] = field(default_factory=dict)
+
+    def listed(self) -> Listed:
+        """Return what the archive may have."""
         self._close()
-        unit = nodes.Unit(self.state.target)
-        work = [symbol for symbol in sorted(self._at_run_time()) if self.closed[symbol] and self._is_expected(symbol)]
-        hidden = frozenset(work)
+        functions = {symbol for symbol in self._at_run_time() if self.closed[symbol] and self._is_of_library(symbol)}
+        bodies, variables = set[str](), set[str]()
+        work = [symbol for symbol in self.closed if self.closed[symbol] and self._is_of_library(symbol)]
         while work:
             symbol = work.pop()
-            if symbol in unit.functions or symbol in unit.globals:
-                continue
-            held = self.variables.get(symbol)
+            held = self._global(symbol)
             if held is not None:
-                unit.globals[symbol] = held if held.constant else replace(held, linkage="hidden")
-                work += _addresses(held)
+                work += addresses(held)
+            elif symbol not in bodies:
+                bodies.add(symbol)
+                work += self._function(symbol)[1]
+        work = list(functions)
+        seen: set[str] = set()
+        while work:
+            symbol = work.pop()
+            if symbol in seen:
                 continue
-            function, refs = self._function(symbol)
-            assert function is not None
-            unit.functions[symbol] = replace(function, linkage="hidden" if symbol in hidden else "internal")
-            work += sorted(refs)
-        return unit
+            seen.add(symbol)
+            held = self._global(symbol)
+            if held is not None and not held.constant:
+                variables.add(symbol)
+            work += addresses(held) if held is not None else self._function(symbol)[1]
+        return Listed(functions, variables, bodies, tuple(sorted(self.elab.comptime.defines.read)))
+
+    def _global(self, name: str) -> nodes.Global | None:
+        return self.elab.instances.globals.get(name) or self.state.shared.get(name)
+
+    def _function(self, symbol: str) -> tuple[nodes.Function | None, Set[str]]:
+        if symbol in self.state.synthesized:
+            return self.state.synthesized[symbol]
+        instance = self.state.by_symbol.get(symbol)
+        return (None, frozenset()) if instance is None else (instance.function, instance.refs)
 
     def _at_run_time(self) -> Set[str]:
         """Return the functions that the seed's own functions reach; others served the computing of its constants."""
@@ -160,97 +204,25 @@ class _Choice:
                 work += self._function(symbol)[1]
         return seen
 
-    def packed(self) -> Packed:
-        self._close()
-        bodies: dict[str, bytes] = {}
-        constants: dict[str, bytes] = {}
-        work = [symbol for symbol in sorted(self.closed) if self.closed[symbol] and self._is_of_library(symbol)]
-        while work:
-            symbol = work.pop()
-            if symbol in bodies or symbol in constants:
-                continue
-            held = self.variables.get(symbol)
-            if held is not None:
-                constants[symbol] = pack(held)
-                work += _addresses(held)
-                continue
-            body = self._function(symbol)
-            bodies[symbol] = pack(body)
-            work += sorted(body[1])
-        interpreter = self.state.interpreter
-        return Packed(bodies, constants, interpreter.shapes.dump() if interpreter is not None else {})
-
-    def _function(self, symbol: str) -> tuple[nodes.Function | None, Set[str]]:
-        if symbol in self.state.synthesized:
-            return self.state.synthesized[symbol]
-        instance = self.state.by_symbol.get(symbol)
-        return (None, frozenset()) if instance is None else (instance.function, instance.refs)
-
     def _close(self) -> None:
         """Find the functions that reach nothing that is missing, that failed, or that holds an image."""
-        callers: dict[str, list[str]] = {}
-        lost: list[str] = []
-        for symbol in (*self.state.by_symbol, *self.state.synthesized):
-            function, refs = self._function(symbol)
-            self.closed[symbol] = True
-            if function is None or function.linkage != "internal":
-                lost.append(symbol)
-            for ref in refs:
-                callers.setdefault(ref, []).append(symbol)
-        for symbol in callers:
-            held = self.variables.get(symbol)
-            if symbol not in self.closed and (held is None or isinstance(held.content, nodes.ImageRef)):
-                lost.append(symbol)
-        while lost:
-            symbol = lost.pop()
-            if self.closed.get(symbol, True):
-                self.closed[symbol] = False
-                lost += callers.get(symbol, ())
+        symbols = (*self.state.by_symbol, *self.state.synthesized)
+        bodies = {
+            symbol: (function, refs) for symbol, (function, refs) in ((one, self._function(one)) for one in symbols)
+            if function is not None and function.linkage == "internal"
+        }  # fmt: skip
+        kept = _Kept({**self.elab.instances.globals, **self.state.shared}, bodies)
+        kept.close()
+        self.closed.update(dict.fromkeys(symbols, False))
+        self.closed.update(kept.closed)
 
     def _is_of_library(self, symbol: str) -> bool:
         instance = self.state.by_symbol.get(symbol)
         if instance is not None and not _is_plain(instance):
             return False
+        if instance is None and symbol not in self.state.synthesized:
+            return False
         return len(symbol.rpartition("$")[2]) == _DIGEST
-
-    def _is_expected(self, symbol: str) -> bool:
-        if not self._is_of_library(symbol):
-            return False
-        function, _ = self._function(symbol)
-        if function is None or function.inline == "always":
-            return False
-        is_leaf = function.inline != "never" and self._is_leaf(symbol)
-        return self._length(symbol) >= (SHORT_LEAF if is_leaf else SHORT)
-
-    def _is_leaf(self, symbol: str) -> bool:
-        """Return whether a function has no loops, and calls nothing but what is always inlined and has none, either."""
-        function, _ = self._function(symbol)
-        for statement in walk.statements(function.body) if function is not None else ():
-            called = statement.value if isinstance(statement, nodes.Let) else None
-            if isinstance(statement, nodes.Loop) or isinstance(called, nodes.CallExternal | nodes.CallIndirect):
-                return False
-            if isinstance(called, nodes.Call):
-                callee, _ = self._function(called.function)
-                if callee is None or callee.inline != "always" or not self._is_leaf(called.function):
-                    return False
-        return True
-
-    def _length(self, symbol: str) -> int:
-        """Return how many statements a function has, with those of callees that are always inlined."""
-        found = self.lengths.get(symbol)
-        if found is None:
-            self.lengths[symbol] = 0  # of a callee that calls itself
-            function, _ = self._function(symbol)
-            found = sum(self._cost(statement) for statement in walk.statements(function.body)) if function else 0
-            self.lengths[symbol] = found
-        return found
-
-    def _cost(self, statement: nodes.Statement) -> int:
-        if isinstance(statement, nodes.Let) and isinstance(statement.value, nodes.Call):
-            callee, _ = self._function(statement.value.function)
-            if callee is not None and callee.inline == "always":
-                return self._length(statement.value.function)
-        return 1
 
 
 def _is_plain(instance: Instance) -> bool:
@@ -278,5 +250,6 @@ def _is_of_library(value: ParameterArgument) -> bool:
             return True
 
 
-def _addresses(held: nodes.Global) -> list[str]:
+def addresses(held: nodes.Global) -> list[str]:
+    """Return the functions and globals whose addresses a global holds."""
     return walk.addresses_of(held.content.value) if isinstance(held.content, nodes.Const) else []

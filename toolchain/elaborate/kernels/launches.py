@@ -12,7 +12,7 @@ from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.kernels.call_locations import arguments_start
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgumentSignature, DependsOnProgram, Instance, UnitState
+from ktc.elaborate.model.instance import ArgumentSignature, Instance, UnitState
 from ktc.elaborate.model.types import ConstValue, FunctionValue, OpenTy, StructTy, show
 from ktc.elaborate.model.values import RValue, Val, Var
 from ktc.elaborate.types import struct_types, type_printer, well_known
@@ -281,17 +281,12 @@ def call_location(body: Body) -> tuple[str, int, int]:
     """Return file, line and column of the innermost place in a user's file."""
     body.site.set_location_read(True)
     span, at = body.frame.span, body.frame.instance
-    if body.elab.is_archive and _is_kept(body):
-        raise DependsOnProgram
+    current = body.elab.instances.current
+    if current is None or current.fn.module.is_library:  # the seed's own functions are not kept
+        body.elab.depends_on_program()
     while at is not None and (span is None or span.source.is_library):
         span, at = at.call_span, at.parent
     return _position(span)
-
-
-def _is_kept(body: Body) -> bool:
-    """Return whether the archive may keep the function that is elaborated; those of the seed itself it does not."""
-    current = body.elab.instances.current
-    return current is None or current.fn.module.is_library
 
 
 def _position(span: Span | None) -> tuple[str, int, int]:

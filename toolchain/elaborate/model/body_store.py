@@ -17,12 +17,38 @@ KeptBody = tuple[nodes.Function, Set[str]]
 
 
 @record
+class Listed:
+    """What the library's archive may hold: what its seed reaches. All are symbols, but for `defines`.
+
+    Args:
+        functions: those that programs call at run time; of these the long ones are compiled apart from programs.
+        variables: global variables that exist once, for programs and for those functions.
+        bodies: all that is kept as it was elaborated.
+        defines: the names of `-D` that the library reads.
+    """
+
+    functions: Set[str] = frozenset()
+    variables: Set[str] = frozenset()
+    bodies: Set[str] = frozenset()
+    defines: tuple[str, ...] = ()
+
+
+@record
 class Packed:
     """Bodies and global constants, by symbol, and what the interpreter had compiled."""
 
     bodies: Mapping[str, bytes] = field(default_factory=dict)
     constants: Mapping[str, bytes] = field(default_factory=dict)
     shapes: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.bodies or self.shapes)
+
+    def joined(self, other: "Packed") -> "Packed":
+        """Return what both have."""
+        return Packed(
+            {**other.bodies, **self.bodies}, {**other.constants, **self.constants}, {**other.shapes, **self.shapes}
+        )
 
 
 _Getter = Callable[[Any], tuple[Any, ...]]
@@ -31,7 +57,7 @@ _Getter = Callable[[Any], tuple[Any, ...]]
 class Bodies:
     """Packed bodies, each unpacked when it is first asked for.
 
-    `symbols` are those of the functions whose bodies there are.
+    `symbols` are those of the functions whose bodies there are, `names` those of the constants.
 
     Args:
         source: gives the source of a library file's path.
@@ -39,7 +65,7 @@ class Bodies:
 
     def __init__(self, packed: Packed, source: Callable[[str], Source]) -> None:
         self._packed = packed
-        self.symbols = packed.bodies.keys()
+        self.symbols, self.names = packed.bodies.keys(), packed.constants.keys()
         self.shapes = packed.shapes
         self._source = source
         self._made: dict[str, KeptBody] = {}

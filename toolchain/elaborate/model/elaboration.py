@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ktc.config import Config
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Label, Sink
+from ktc.diag.diagnostic import Bug, Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.model.body_state import (
     Assignments,
@@ -270,9 +270,22 @@ class Elaboration:
 
     def targets_of_program(self) -> tuple[Target, ...]:
         """Return the targets of the program's kernels, which the library's archive does not know."""
+        self.depends_on_program()
+        return self.instances.state.assumed_targets or self.config.accelerators
+
+    def depends_on_program(self) -> None:
+        """Note that what is elaborated now differs from program to program: the library's archive cannot have it.
+
+        Raises:
+            DependsOnProgram: the seed of the archive is elaborated.
+            Bug: the archive may have it, says its list.
+        """
         if self.is_archive:
             raise DependsOnProgram
-        return self.instances.state.assumed_targets or self.config.accelerators
+        current = self.instances.current
+        if current is not None and current.symbol in self.instances.state.listed.functions:
+            text = f"the list of the library's archive is old: '{current.title}' depends on the program"
+            raise Bug(f"{text}; run 'make archive'", "archive")
 
     def main_span(self) -> Span:
         """Return the beginning of the main file."""

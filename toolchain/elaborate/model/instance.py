@@ -8,7 +8,7 @@ from typing import Any
 from ktc.base.records import entity
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
-from ktc.elaborate.model.body_store import Bodies, Declarations
+from ktc.elaborate.model.body_store import Bodies, Declarations, Listed
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.types import FunctionValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Slot, Var
@@ -102,8 +102,8 @@ class Instance:
     Args:
         param_values: the values of its parameters.
         variadic_spans: where the variadic arguments of the first call stand.
-        archived: its declaration, if the library's archive has the function; a body is then made only to run it at
-            compile time.
+        archived: its declaration, if the library's archive has compiled the function; a body is then made only to run
+            it at compile time.
         has_stored_body: the body need not be elaborated; `Instances.recall` has it.
         defaults: values of arguments that calls did not give, as far as they are the same for all calls.
         is_reelaborated: it is elaborated once more, to find its errors.
@@ -175,6 +175,9 @@ class UnitState:
     archived: Declarations | None = None
     """What the library's archive has."""
     archived_variables: Set[str] = frozenset()
+    """Global variables that the archive has."""
+    listed: Listed = Listed()
+    """What the archive may have; what is missing of it is compiled apart from the program."""
     bodies: Bodies | None = None
     """Bodies of the library's functions that need not be elaborated."""
     pending_destructors: dict[str, StructTy] = field(default_factory=dict)

@@ -50,6 +50,21 @@ def symbol_list(tools: LinkTools, options: LinkOptions) -> str:
     return f"{options.version} {{ {listed}local: *; }};\n"
 
 
+def bundle(objects: Sequence[bytes]) -> bytes:
+    """Return objects as one static library, without an index, for `whole`."""
+    made = [b"!<arch>\n"]
+    for number, data in enumerate(objects):
+        head = f"{f'{number}.o/':<16}{0:<12}{0:<6}{0:<6}{'644':<8}{len(data):<10}`\n"
+        made += [head.encode(), data, b"\n" * (len(data) % 2)]
+    return b"".join(made)
+
+
+def whole(tools: LinkTools, name: str) -> list[str]:
+    """Return the linker's inputs for all objects of a static library."""
+    words = ["--whole-archive", name, "--no-whole-archive"]
+    return words if tools.linker else [f"-Wl,{word}" if word.startswith("-") else word for word in words]
+
+
 def command(tools: LinkTools, names: Sequence[str], result: str, options: LinkOptions) -> list[str]:
     """Return the command that links the files `names` to `result`, in their folder."""
     if options.is_joined:

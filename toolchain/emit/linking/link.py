@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ktc.base.records import record
-from ktc.emit.linking.commands import EXECUTABLE, SYMBOL_LIST, LinkOptions, command, symbol_list
+from ktc.emit.linking.commands import EXECUTABLE, SYMBOL_LIST, LinkOptions, bundle, command, symbol_list, whole
 from ktc.emit.linking.tools import LinkTools
-from ktc.targets.triples import WINDOWS
+from ktc.targets.triples import LINUX, WINDOWS
+
+_MANY = 4
+_BUNDLE = "objects.a"
 
 
 @record
@@ -56,9 +59,7 @@ def linked(objects: Sequence[bytes], tools: LinkTools, options: LinkOptions) -> 
     if not tools.title:
         raise LinkFailed("", "no linker was found")
     with tempfile.TemporaryDirectory(prefix="ktc-link-") as folder:
-        names = [f"{index}.o" for index in range(len(objects))]
-        for name, data in zip(names, objects, strict=True):
-            Path(folder, name).write_bytes(data)
+        names = _written(objects, Path(folder), tools)
         # Relative names: a linker that writes names of inputs writes the same ones everywhere.
         result = Path(folder, "linked.exe" if tools.system == WINDOWS else "linked")
         if options.exported is not None:
@@ -70,6 +71,15 @@ def linked(objects: Sequence[bytes], tools: LinkTools, options: LinkOptions) -> 
             said = (done.stderr or done.stdout).strip() or f"exit status {done.returncode}"
             raise LinkFailed(tools.name, said)
         return result.read_bytes()
+
+
+def _written(objects: Sequence[bytes], folder: Path, tools: LinkTools) -> list[str]:
+    """Write the linker's inputs into a folder, many objects as one file; return how its command line names them."""
+    is_bundled = tools.system == LINUX and len(objects) >= _MANY
+    files = {_BUNDLE: bundle(objects)} if is_bundled else {f"{index}.o": data for index, data in enumerate(objects)}
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return whole(tools, _BUNDLE) if is_bundled else list(files)
 
 
 def install(data: bytes, output: Path) -> None:

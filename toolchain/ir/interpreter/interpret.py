@@ -151,7 +151,7 @@ class Interpreter:
 
     def _translate(self, function: ir.Function, once: bool = False) -> Callable[..., Any]:
         translation = translate(function, self, once)
-        code = compiled(translation.text, self.shapes)
+        code = compiled(translation.text, self.shapes, function.symbol)
         self._translations[id(code)] = (code, function, translation)
         return FunctionType(code, self._namespace, function.symbol)
 

@@ -11,7 +11,7 @@ a bad one raises KeyError or struct.error, which the interpreter turns into its 
 
 import marshal
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import field
 from types import CodeType
 
@@ -48,9 +48,12 @@ class Shapes:
     def __init__(self, kept: Mapping[str, bytes]) -> None:
         self._kept = kept
         self._made: dict[str, CodeType] = {}
+        self._users: dict[str, set[str]] = {}
 
-    def code(self, shape: str) -> CodeType:
-        """Return the code of a text with one function."""
+    def code(self, shape: str, symbol: str = "") -> CodeType:
+        """Return the code of a text with one function; `symbol`: the function that it is translated from."""
+        if shape not in self._kept:
+            self._users.setdefault(shape, set()).add(symbol)
         code = self._made.get(shape)
         if code is None:
             kept = self._kept.get(shape)
@@ -62,19 +65,19 @@ class Shapes:
             self._made[shape] = code
         return code
 
-    def dump(self) -> dict[str, bytes]:
-        """Return all shapes, for later runs of the same Python."""
-        return {shape: marshal.dumps(code) for shape, code in self._made.items()}
+    def dump(self, symbols: Set[str]) -> dict[str, bytes]:
+        """Return the new shapes of these functions, for later runs of the same Python."""
+        return {shape: marshal.dumps(self._made[shape]) for shape, users in self._users.items() if users & symbols}
 
 
-def compiled(text: str, shapes: Shapes) -> CodeType:
+def compiled(text: str, shapes: Shapes, symbol: str = "") -> CodeType:
     """Return the code of a translated function, an object of its own.
 
     What parameters compute is the same few lines again and again, about other names: Python compiles such lines once.
     """
     names: dict[str, str] = {}
     shape = _NAME.sub(lambda found: names.setdefault(found[0], f"g{len(names)}"), text)
-    code = shapes.code(shape)
+    code = shapes.code(shape, symbol)
     own = {short: name for name, short in names.items()}
     return code.replace(co_names=tuple([own.get(name, name) for name in code.co_names]))
 

@@ -134,6 +134,8 @@ class Unit:
         kernels: of a device unit.
         exports: of the host, what C can call.
         described: types as debuggers show them, by key.
+        apart: of a host, the library's functions and variables that are compiled for themselves, by symbol: each unit
+            holds one of them and what it needs. The host declares them.
     """
 
     target: object
@@ -142,6 +144,7 @@ class Unit:
     kernels: tuple[Kernel, ...] = ()
     exports: Exports = Exports()
     described: Mapping[str, DescribedType] = field(default_factory=dict)
+    apart: "dict[str, Unit]" = field(default_factory=dict)
 
 
 @record

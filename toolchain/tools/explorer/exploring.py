@@ -19,7 +19,7 @@ from ktc.config import Options
 from ktc.diag.diagnostic import CompileError, Sink, in_order
 from ktc.diag.render import render_json
 from ktc.diag.source import Source
-from ktc.driver.pipeline import Session, emit, prepare
+from ktc.driver.pipeline import Session, emit
 from ktc.emit.tools import find_ptxas
 from ktc.ir.nodes import Kernel
 from ktc.tools.explorer.origins import of_assembly, of_llvm
@@ -58,7 +58,6 @@ def explore(path: Path, request: dict[str, Any], edition: Edition | None = None)
         overlays = {str(path.absolute()): Source(str(path), text)}
         session = Session(config, cache, sink, overlays=overlays)
         try:
-            prepare(session)
             shown = emit(session, kind, choose, bool(target), is_whole=False).decode("utf-8", "replace")
             answer["text"] = shown
             answer["origins"] = _origins(shown, kind, str(path))
