@@ -142,7 +142,8 @@ def test_line_tables_are_part_of_the_key(place: Path, capsys: pytest.CaptureFixt
 def test_times_as_table_json_and_trace(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("prog.kpy").write_text(PROGRAM.replace("+ 5", "+ 7"))
     assert main(["build", *TARGETS, "--time", "--time-json", "t.json", "--trace", "trace.json", "prog.kpy"]) == 0
-    table = capsys.readouterr().err.splitlines()
+    *table, edition = capsys.readouterr().err.splitlines()
+    assert edition.startswith("note: edition 2025")
     assert table[0].split()[:2] == ["phase", "of"] and table[-1].startswith("total")
     shown = {line.split()[0] for line in table}
     assert shown >= {"load", "parse", "resolve", "elaborate", "lower", "optimise", "emit", "embed", "link"}
