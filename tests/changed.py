@@ -1,52 +1,205 @@
-"""Name the tests of what changed, for `make quick`: those of the rooms that differ from a git ref, and the rules.
+"""`make quick`: the tests that reach what differs from a git ref, in a fixed time.
 
-    python tests/changed.py [REF]
+    python tests/changed.py [REF] [--list] [--seconds 22] [-j 2] [--no-types] [--changed FILE:LINE]
 
-Prints paths for pytest, one a line. A changed file of tests/unit stands for itself; a change in a room of the toolchain
-for its folder in tests/unit; the architecture's rules are always there. Whole programs are left to `make test`.
+A changed function of the compiler or of the library stands for the tests that reach it (tests/reach.txt), a changed
+test for itself; the rules of the architecture are always there. The tests that reach the most of what changed come
+first, and those that find no time are left to `make test`. mypy runs beside them. `--list` prints the tests alone.
 """
 
+import argparse
+import ast
+import os
+import re
 import subprocess
 import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import pytest
+
+from reach import Reach, read
 
 ROOT = Path(__file__).resolve().parents[1]
 ALWAYS = "tests/unit/test_architecture.py"
 BESIDE = {
-    "base": ["tests/unit/test_cache.py", "tests/unit/test_records.py"],
-    "config": ["tests/unit/test_config.py"],
-    "driver": ["tests/unit/test_driver.py", "tests/unit/test_guard.py", "tests/unit/test_progress.py"],
-    "cli": ["tests/unit/test_cli.py", "tests/unit/test_start.py"],
-    "native": ["tests/unit/test_native.py"],
-    "lsp": ["tests/unit/tools/test_lsp.py"],
-    "bench": ["tests/unit/test_bench.py"],
-    "tuning": ["tests/unit/test_tuning.py"],
-}
-"""Rooms whose tests lie in files instead of a folder of their name."""
+    "native": ["tests/unit/test_native.py"], "bench": ["tests/unit/test_bench.py"],
+    "tuning": ["tests/unit/test_tuning.py"], "lsp": ["tests/unit/tools/test_lsp.py"],
+}  # fmt: skip
+"""Rooms whose tests take longer than a recorded test may, or call no function of theirs."""
+DEADLINE = "KTC_TEST_DEADLINE"
+"""Seconds since the epoch after which no further test starts."""
+WANTED = "KTC_TEST_WANTED"
+"""The names of tests, files of tests, and parameters of tests, one a line, in their order."""
+PROGRAMS = ("tests/test_run.py", "tests/test_devices.py", "tests/test_errors.py")
+"""Whose parameters are programs."""
+MOST = 400
+"""No more tests than these are chosen."""
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+_DECLARED = re.compile(r"^( *)(?:fn|def|struct|trait|__extension) +`?(\w+)")
 
 
-def changed(ref: str) -> list[str]:
-    """Return the files that differ from where this branch left `ref`, new ones included."""
-    base = git("merge-base", ref, "HEAD") or "HEAD"
-    return [*git("diff", "--name-only", base).split("\n"), *git("ls-files", "-o", "--exclude-standard").split("\n")]
+# -- what changed ----------------------------------------------------------------------------------------------------
 
 
 def git(*words: str) -> str:
     return subprocess.run(["git", "-C", str(ROOT), *words], check=False, capture_output=True, text=True).stdout.strip()
 
 
-def affected(files: list[str]) -> list[str]:
-    """Return the tests of files, each once."""
-    found = {ALWAYS}
-    for name in files:
-        parts = Path(name).parts
-        if name.startswith("tests/unit/") and parts[-1].startswith("test_"):
-            found.add(name)
-        elif name.startswith("toolchain/") and name.endswith(".py"):
-            room = parts[1]
-            found.update(BESIDE.get(room, [f"tests/unit/{room}"]))
-    return sorted(one for one in found if (ROOT / one).exists())
+def changed(ref: str) -> dict[str, set[int] | None]:
+    """Return by file the lines that differ from where this branch left `ref`; None for a file that is new."""
+    base = git("merge-base", ref, "HEAD") or "HEAD"
+    found: dict[str, set[int] | None] = {}
+    for name in git("diff", "--name-only", base).splitlines():
+        lines: set[int] = set()
+        for first, count in _HUNK.findall(git("diff", "-U0", base, "--", name)):
+            lines.update(range(int(first), int(first) + max(1, int(count or 1))))
+        found[name] = lines
+    found.update((name, None) for name in git("ls-files", "-o", "--exclude-standard").splitlines())
+    return found
+
+
+def functions_at(path: Path, lines: set[int]) -> set[str]:
+    """Return the names of the functions that hold these lines; "" for what lies outside of all."""
+    if not path.exists():
+        return {""}
+    text = path.read_text("utf-8")
+    spans = list(_python_functions(text) if path.suffix == ".py" else _library_functions(text))
+    found = set()
+    for line in lines:
+        around = [(last - first, name) for first, last, name in spans if first <= line <= last]
+        found.add(min(around)[1] if around else "")
+    return found
+
+
+def _python_functions(text: str) -> Iterator[tuple[int, int, str]]:
+    def walk(node: ast.AST, above: str) -> Iterator[tuple[int, int, str]]:
+        for inner in ast.iter_child_nodes(node):
+            if isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
+                name = f"{above}{inner.name}"
+                if isinstance(inner, ast.FunctionDef):
+                    yield inner.lineno, inner.end_lineno or inner.lineno, name
+                yield from walk(inner, f"{name}.")
+            else:
+                yield from walk(inner, above)
+
+    try:
+        yield from walk(ast.parse(text), "")
+    except SyntaxError:
+        return
+
+
+def _library_functions(text: str) -> Iterator[tuple[int, int, str]]:
+    lines = text.splitlines()
+    starts = [(n, len(found[1]), found[2]) for n, line in enumerate(lines, 1) if (found := _DECLARED.match(line))]
+    for at, (first, depth, name) in enumerate(starts):
+        last = next((line for line, other, _ in starts[at + 1 :] if other <= depth), len(lines) + 1) - 1
+        owner = next((above for _, other, above in reversed(starts[:at]) if other < depth), "")
+        yield first, last, f"{owner}.{name}" if owner else name
+
+
+# -- which tests -----------------------------------------------------------------------------------------------------
+
+
+def affected(files: dict[str, set[int] | None], reach: Reach) -> list[str]:
+    """Return the tests of these changes, those first that reach the most of them."""
+    own, scores = [ALWAYS], defaultdict[str, float](float)
+    for name, lines in files.items():
+        path = Path(name)
+        if name.startswith("tests/") and path.name.startswith("test_") and path.suffix == ".py":
+            own.append(name)
+        elif name.startswith(("tests/run/", "tests/errors/", "tests/warnings/")):
+            own.append(path.stem if path.parts[1] != "run" else name.partition(".")[0])
+        elif name.startswith(("toolchain/", "stdlib/")):
+            own += BESIDE.get(path.parts[1], []) if name.startswith("toolchain/") else []
+            for function in functions_at(ROOT / name, lines) if lines is not None else {""}:
+                for at, test in enumerate(reach.of_function(name, function)[:MOST]):
+                    scores[reach.tests[test]] += max(1, 20 - at)
+            for at, test in enumerate(reach.of_place(name)[:MOST]):  # as long as there is time
+                scores[reach.tests[test]] += 1 - at / MOST
+    ranked = sorted(scores, key=lambda one: -scores[one])[:MOST]
+    return list(dict.fromkeys([*own, *ranked]))
+
+
+# -- running them ----------------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests that were named, in that order: pytest knows names that are gone as errors, and groups by file."""
+    order = {name: at for at, name in enumerate(os.environ[WANTED].split("\n"))}
+
+    def place(item: pytest.Item) -> int | None:
+        file, _, name = item.nodeid.partition("::")
+        program = re.search(r"\[(.*)\]$", name)
+        return next((order[one] for one in (item.nodeid, file, program and program[1]) if one in order), None)
+
+    placed = [(at, item) for item in items if (at := place(item)) is not None]
+    config.hook.pytest_deselected(items=[item for item in items if place(item) is None])
+    items[:] = [item for _, item in sorted(placed, key=lambda one: one[0])]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if time.time() > float(os.environ[DEADLINE]):
+        pytest.skip("no time left")
+
+
+def run(tests: Iterable[str], seconds: float, jobs: str, typed: bool) -> int:
+    """Run tests, and mypy beside them; returns the exit status."""
+    began = time.time()
+    checker = ["make", "--no-print-directory", "types", f"BIN={Path(sys.executable).parent}"] if typed else ["true"]
+    types = subprocess.Popen(checker, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    names = list(tests)
+    variables = {
+        **os.environ, DEADLINE: str(began + seconds), WANTED: "\n".join(names),
+        "PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), os.environ.get("PYTHONPATH", ""))),
+    }  # fmt: skip
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "changed",
+        "-n",
+        jobs,
+        "--maxfail=10",
+        "-m",
+        "not device and not wide",
+    ]
+    done = subprocess.run([*words, *_files(names)], cwd=ROOT, env=variables, check=False)
+    printed, _ = types.communicate()
+    print(printed, end="")
+    print(f"quick: {time.time() - began:.0f} s; `make test` runs what found no time")
+    return done.returncode or types.returncode
+
+
+def _files(names: Iterable[str]) -> list[str]:
+    """Return the files of tests, each once."""
+    found = {name.partition("::")[0] for name in names}
+    if any(not name.endswith(".py") for name in found):
+        found.update(PROGRAMS)
+    return sorted(name for name in found if name.endswith(".py") and (ROOT / name).exists())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ref", nargs="?", default="main")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--seconds", type=float, default=22)
+    parser.add_argument("-j", default="2")
+    parser.add_argument("--no-types", action="store_true")
+    parser.add_argument("--changed", help="FILE:LINE has changed, whatever git says")
+    words = parser.parse_args()
+    path, _, line = (words.changed or "").partition(":")
+    tests = affected({path: {int(line)}} if path else changed(words.ref), read())
+    if words.list:
+        print("\n".join(tests))
+        return 0
+    return run(tests, words.seconds, words.j, not words.no_types)
 
 
 if __name__ == "__main__":
-    print("\n".join(affected(changed(sys.argv[1] if len(sys.argv) > 1 else "main"))))
+    sys.exit(main())

@@ -5,17 +5,45 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from changed import ALWAYS, BESIDE, ROOT, affected
+from changed import ALWAYS, BESIDE, ROOT, affected, functions_at
+from reach import Reach, read
 
 
-def test_a_room_has_its_tests() -> None:
-    assert affected([]) == [ALWAYS]
-    assert affected(["toolchain/ir/ops.py", "toolchain/ir/nodes/units.py"]) == ["tests/unit/ir", ALWAYS]
-    assert "tests/unit/test_guard.py" in affected(["toolchain/driver/guard.py"])
-    assert affected(["tests/unit/passes/test_passes.py", "stdlib/prelude.kpy"]) == [
-        "tests/unit/passes/test_passes.py", ALWAYS,
-    ]  # fmt: skip
+def test_a_function_has_the_tests_that_reach_it() -> None:
+    reach = Reach(["a", "b", "c"], [0.1, 0.2, 0.3], {
+        ("toolchain/ir/ops.py", "fold"): [1, 0], ("toolchain/ir/ops.py", "lower"): [2],
+        ("toolchain/ir/other.py", "f"): [0],
+    })  # fmt: skip
+    assert reach.of_function("toolchain/ir/ops.py", "fold") == [1, 0]
+    assert reach.of_function("toolchain/ir/ops.py", "new") == [1, 2, 0], "those of the file, the first of each function"
+    assert reach.of_function("toolchain/ir/gone.py", "") == [1, 2, 0], "those of the folder"
+    assert reach.of_function("toolchain/none/at_all.py", "") == []
 
 
-def test_all_that_is_named_exists() -> None:
-    assert [path for paths in BESIDE.values() for path in paths if not (ROOT / path).exists()] == []
+def test_lines_belong_to_functions(tmp_path: Path) -> None:
+    python, library = tmp_path / "a.py", tmp_path / "a.kpy"
+    python.write_text(
+        "X = 1\n\n\nclass A:\n    def f(self):\n        def g():\n            return 1\n        return g\n"
+    )
+    assert functions_at(python, {1}) == {""}
+    assert functions_at(python, {7}) == {"A.f.g"}
+    assert functions_at(python, {8}) == {"A.f"}
+    library.write_text(
+        "alias X = 1\n\nstruct A:\n    var x: Int\n\n    fn f(self):\n        pass\n\n\nfn g():\n    pass\n"
+    )
+    assert functions_at(library, {7, 11}) == {"A.f", "g"}
+    assert functions_at(library, {4}) == {"A"}
+
+
+def test_changed_tests_and_programs_are_run() -> None:
+    files = ["tests/unit/passes/test_passes.py", "tests/run/strings.kpy", "tests/errors/aliases.kpy", "README.md"]
+    assert affected(dict.fromkeys(files), Reach()) == [ALWAYS, files[0], "tests/run/strings", "aliases"]
+    assert affected({"toolchain/native/__main__.py": {1}}, Reach()) == [ALWAYS, *BESIDE["native"]]
+
+
+def test_the_list_names_tests_of_most_rooms() -> None:
+    reach = read()
+    rooms = {path.parent for path in (ROOT / "toolchain").rglob("*.py") if "made" not in path.parts}
+    known = {(ROOT / path).parent for path, _ in reach.functions}
+    assert len(rooms - known) < len(rooms) / 4, sorted(str(one.relative_to(ROOT)) for one in rooms - known)
+    assert all((ROOT / path).exists() for path in {name.partition("::")[0] for name in reach.tests}), "make it again"
