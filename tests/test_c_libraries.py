@@ -67,6 +67,7 @@ def test_a_shared_library(program_cache: Path, tmp_path: Path) -> None:
     assert (tmp_path / "shapes.h").read_text() == header  # from the cache
 
 
+@pytest.mark.thorough
 def test_a_static_library_and_an_object(program_cache: Path, tmp_path: Path) -> None:
     source = tmp_path / "shapes.kpy"
     source.write_text((SOURCES / "shapes.kpy").read_text().partition("def main")[0])

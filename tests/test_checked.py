@@ -156,6 +156,7 @@ def test_bounds_alone_name_the_kind_and_the_line(name: str, kind: str, run: Run,
     assert out.splitlines() == [line[3:] for line in text.splitlines() if line.startswith("#= ")]
 
 
+@pytest.mark.thorough
 def test_bounds_alone_find_what_ranges_leave_out(run: Run) -> None:
     path = FOLDER / "ranges.kpy"
     single, _ = marks(path)

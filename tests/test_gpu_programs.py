@@ -17,7 +17,7 @@ from ktc.emit.workers import Workers
 
 from cpu_threads import difference
 from kernels import device_modules, on_the_processor, tried, wanted
-from programs import TESTS, Program, check, launching, run_ktc
+from programs import TESTS, Program, check, launching, run_ktc, shortened
 from random_kernels import random_kernels
 
 PROGRAMS = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "gpu").glob("*.kpy"))]
@@ -38,7 +38,7 @@ def workers() -> Iterator[Workers]:
         yield running
 
 
-@pytest.mark.parametrize("program", SOME, ids=lambda program: program.source.stem)
+@pytest.mark.parametrize("program", shortened(SOME), ids=lambda program: program.source.stem)
 def test_kernels_assemble(program: Program, program_cache: Path, workers: Workers) -> None:
     """Each target's kernels become ELF files; without ptxas NVIDIA's stay text."""
     targets = wanted(program.source)
@@ -89,6 +89,7 @@ COROUTINES = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "level"), COROUTINES, ids=[name for name, _ in COROUTINES])
 def test_threads_as_coroutines(name: str, level: str, program_cache: Path, tmp_path: Path) -> None:
     """What loops over threads give, coroutines give too; the tests above and of tests/run run loops."""

@@ -44,6 +44,7 @@ def compare(cases: list[Case], level: int, cache: Path, folder: Path) -> None:
     assert not any(wrong), "\n".join(filter(None, wrong))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", range(int(os.environ.get("NDARRAY_CASES", "5")) // 5))
 def test_random_expressions(program_cache: Path, tmp_path: Path, part: int) -> None:
     level = 2 if part % 10 == 9 else 0  # optimised, the same programs take five times as long to build

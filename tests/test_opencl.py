@@ -103,6 +103,7 @@ def test_shared_memory_and_barriers(program_cache: Path, tmp_path: Path) -> None
     assert done.stdout == "2016.0 6112.0 3047.0\nopencl spirv\n", done.stderr
 
 
+@pytest.mark.thorough
 @needs_runtime
 def test_prints_and_failures(program_cache: Path, tmp_path: Path) -> None:
     source = tmp_path / "printing.kpy"

@@ -34,7 +34,7 @@ def test_program_at_the_other_level(program: Program, program_cache: Path, tmp_p
     compiled_and_run(program, program_cache, tmp_path, *([] if program in LANGUAGE[::2] else ["-O0"]))
 
 
-@pytest.mark.parametrize("program", shortened(OFTEN), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", shortened(OFTEN, 3), ids=lambda program: program.name)
 def test_program_of_the_library(program: Program, program_cache: Path, tmp_path: Path) -> None:
     """Most of these instantiate much code, which LLVM optimises for longer than all else takes: `make wide` does."""
     compiled_and_run(program, program_cache, tmp_path, "-O0")
