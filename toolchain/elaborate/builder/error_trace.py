@@ -5,20 +5,52 @@ the error only, so nothing is slower where nothing raises. The library's own cod
 raises the program's call is the first place.
 """
 
+from ktc.base.records import record
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.types import struct_types, well_known
 from ktc.ir import nodes, types
 
 _KIND = types.ArrayType(types.I8, 0)
 
 
-def error_target(body: Body) -> tuple[int, nodes.Local | None, nodes.Value] | None:
-    """Return the label, the local and the address for an error that is raised here; None if nothing takes one."""
+@record
+class ErrorTarget:
+    """Where an error goes that is raised here.
+
+    Args:
+        label: of the block that it leaves; 0: it leaves the function.
+        local: that holds it, in a `try`. pointer: the address for it. ty: the type that it must have.
+    """
+
+    label: int
+    local: nodes.Local | None
+    pointer: nodes.Value
+    ty: Ty
+
+
+def error_target(body: Body, ty: Ty | None = None) -> ErrorTarget | None:
+    """Return where an error goes that is raised here; None if nothing takes one.
+
+    Args:
+        ty: the error's type, which the first that raises in a `try` of edition 2026 gives to its errors.
+    """
     if body.flow.handlers:
-        label, local = body.flow.handlers[-1]
-        return label, local, nodes.LocalAddress(local)
-    return None if body.flow.error_argument is None else (0, None, body.flow.error_argument)
+        handler = body.flow.handlers[-1]
+        if handler.is_open and ty is not None:
+            handler.is_open = False
+            if ty is not handler.ty:
+                handler.ty, handler.local.type = ty, struct_types.ir_type(body.elab, ty)
+                handler.local.drop = locals.drop_symbol(body, ty)
+                locals.note_points_to(body, handler.local, ty)
+        return ErrorTarget(handler.label, handler.local, nodes.LocalAddress(handler.local), handler.ty)
+    if body.flow.error_argument is None:
+        return None
+    instance = body.frame.outer_instance or body.frame.instance
+    declared = instance.signature.error if instance is not None else None
+    return ErrorTarget(0, None, body.flow.error_argument, declared or well_known.error_type(body.elab))
 
 
 def begin_trace(body: Body, span: Span, again: bool) -> None:

@@ -11,13 +11,15 @@ from collections.abc import Callable, Sequence
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import error_trace, ir_values, locals, materialization, partial_moves, place_operations
+from ktc.elaborate.builder.error_trace import ErrorTarget
 from ktc.elaborate.instances import kernel_errors, work_queue
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
 from ktc.elaborate.model.types import ConstValue, FunctionValue
 from ktc.elaborate.model.values import Arg, PackValue, Place, Result, RValue, Values
 from ktc.elaborate.ownership.access_paths import note_place, of_result
-from ktc.elaborate.types import struct_types, well_known
+from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Plain, Value
@@ -134,7 +136,7 @@ def _call_action(
     span: Span,
 ) -> RValue | Place:  # fmt: skip
     if signature.raises:
-        _call_raising(body, call, name, args, consumed, span)
+        _call_raising(body, call, name, args, consumed, span, signature.error)
     else:
         direct = signature.result == "direct"
         kind = struct_types.ir_type(body.elab, signature.result_ty) if direct else types.VOID
@@ -184,36 +186,58 @@ def loans_of_call(body: Body, signature: Signature, values: Values) -> tuple[nod
     return tuple(dict.fromkeys(found))
 
 
-def _call_raising(body: Body, call: Emit, name: str, args: list[Value], consumed: list[Place], span: Span) -> None:
-    if body.flow.handlers:
-        label, local = body.flow.handlers[-1]
-        pointer: Value = nodes.LocalAddress(local)
-    elif body.flow.error_argument is not None:
-        label, local, pointer = 0, None, body.flow.error_argument
-    elif body.site.is_reflected or (body.frame.comptime and body.frame.module.is_library):
-        kind = well_known.error_type(body.elab)
-        label, local = -1, locals.new_local(body, struct_types.ir_type(body.elab, kind), "error")
-        pointer = nodes.LocalAddress(local)
-    else:
-        help = "put the call in a 'try' block, or declare this function with 'raises'"
-        if kernel_errors.is_kernel(body):
-            help = "put the call in a 'try' block: a kernel cannot raise"
-        if body.frame.comptime:
-            help = "call a function that catches the error: a value at compile time cannot be missing"
-        body.fail(Code.UNHANDLED_RAISE, f"{name} may raise, and nothing here catches it", span, help)
+def _call_raising(
+    body: Body, call: Emit, name: str, args: list[Value], consumed: list[Place], span: Span, error: Ty | None
+) -> None:
+    raised_ty = error or well_known.error_type(body.elab)
+    target = error_trace.error_target(body, raised_ty)
+    if target is None:
+        target = _without_target(body, name, span)
+    passes = target.ty is raised_ty or target.label < 0
+    place = None if passes else locals.temporary(body, raised_ty)
+    pointer = target.pointer if place is None else place.pointer
     raised = body.let(call((*args, pointer), types.BOOL), types.BOOL)
-    for place in consumed:
-        partial_moves.mark(body, "consume", place, span)
+    for one in consumed:
+        partial_moves.mark(body, "consume", one, span)
     body.open()
-    if label < 0:
-        error = Arg(Place(well_known.error_type(body.elab), pointer, False, local), span)
-        body.api.call_fn(body, well_known.startup_function(body.elab, "__ktc_uncaught__"), [error], [], span)
+    if target.label < 0:
+        held = Arg(Place(target.ty, pointer, False, target.local), span)
+        body.api.call_fn(body, well_known.startup_function(body.elab, "__ktc_uncaught__"), [held], [], span)
     else:
+        if place is not None:
+            _convert_error(body, place, target, name, span)
         error_trace.add_call(body, span)
-    leave_raising(body, label, local)
+    leave_raising(body, target.label, target.local)
     then = body.close()
     body.set_dead(False)
     body.emit(nodes.If(raised, then, (), span))
+
+
+def _without_target(body: Body, name: str, span: Span) -> ErrorTarget:
+    """Return where an error goes that ends the compile-time evaluation; elsewhere report it."""
+    if body.site.is_reflected or (body.frame.comptime and body.frame.module.is_library):
+        ty = well_known.error_type(body.elab)
+        local = locals.new_local(body, struct_types.ir_type(body.elab, ty), "error")
+        return ErrorTarget(-1, local, nodes.LocalAddress(local), ty)
+    help = "put the call in a 'try' block, or declare this function with 'raises'"
+    if kernel_errors.is_kernel(body):
+        help = "put the call in a 'try' block: a kernel cannot raise"
+    if body.frame.comptime:
+        help = "call a function that catches the error: a value at compile time cannot be missing"
+    body.fail(Code.UNHANDLED_RAISE, f"{name} may raise, and nothing here catches it", span, help)
+
+
+def _convert_error(body: Body, place: Place, target: ErrorTarget, name: str, span: Span) -> None:
+    """Make the error that the target takes of one of another type: an `Error` of what can be written."""
+    if target.ty is not well_known.error_type(body.elab) or not struct_members.has_trait(
+        body.elab, place.ty, "Writable"
+    ):
+        have, expected = type_printer.type_name(body.elab, place.ty), type_printer.type_name(body.elab, target.ty)
+        text = f"{name} may raise '{have}', and errors have the type '{expected}' here"
+        body.fail(Code.UNHANDLED_RAISE, text, span, "put the call in a 'try' block of its own")
+    partial_moves.mark(body, "init", place)
+    made = body.api.construct(body, target.ty, [Arg(place, span)], [], span)
+    place_operations.init_place(body, target.ty, target.pointer, made, span)
 
 
 def leave_raising(body: Body, label: int, local: nodes.Local | None) -> None:

@@ -128,6 +128,9 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
         instance = found.instance
         made: Val
         if not body.frame.module.is_library:
+            if instance.fn.unavailable:
+                text = f"{instance.fn.title} is unavailable: {instance.fn.unavailable}"
+                body.fail(Code.NOT_CALLABLE, text, span)
             if instance.fn.deprecated:
                 type_warnings.warn_deprecated(body.elab, instance.fn, span)
             after = begin_writebacks(body, instance.signature.args, values)

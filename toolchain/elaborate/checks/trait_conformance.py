@@ -5,6 +5,7 @@ Methods are compared as far as their types can be known without a call: parametr
 
 import contextlib
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
@@ -220,7 +221,7 @@ def _fits(elab: Elaboration, ty: StructTy, expected: FunctionInfo, have: Functio
     """Return whether a method implements the one that the trait declares."""
     if expected.static != have.static or (have.raises and not expected.raises):
         return False
-    if expected.raises and not have.raises and not have.module.is_library:
+    if expected.raises and not have.raises and not have.module.is_library and have.module.edition is Edition.Y2025:
         return False
     if have.node.params or any(a.kind in ("star", "starstar") for a in (*expected.node.args, *have.node.args)):
         return True

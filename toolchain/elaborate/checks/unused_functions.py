@@ -128,6 +128,7 @@ def _check_function(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None = N
         fn.module is not elab.modules.main
         or fn.node.params
         or fn.node.body is None
+        or fn.unavailable
         or elab.coverage.leaves_out(fn.node)
     ):
         return

@@ -33,6 +33,8 @@ def function_value(body: Body, fn: FunctionValue, expected: FunctionTy, span: Sp
     instance = function_instances.instance_as(body.elab, fn, expected)
     if instance is None or (instance.signature.raises != expected.raises and not body.frame.module.is_library):
         return None
+    if instance.signature.raises and instance.signature.error is not expected.error:
+        return None
     work_queue.request(body.elab, instance)
     if expected.is_escaping:
         return escaping_closures.heap_closure(body, fn, instance, expected, span)
@@ -112,4 +114,6 @@ def thin_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
             ("escaping",) if any(captures.captures_anything(env.env, env) for env in instance.environments) else ()
         )
     nodes = tuple(sig.node for sig in shown)
-    return function_types.function_type(elab, args, signature.result_ty, signature.raises, effects, nodes, ref)
+    return function_types.function_type(
+        elab, args, signature.result_ty, signature.raises, effects, nodes, ref, signature.error
+    )

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, variables
@@ -108,6 +109,11 @@ def special_call(body: Body, node: ast.Call) -> Result:
             return reflect(body, func.id, node)
         if func.id == "conforms_to" and variables.find(body, func.id) is None:
             return conforms_to(body, node)
+        if func.id == "comptime" and body.frame.module.edition is Edition.Y2026 and len(node.args) == 1:
+            value = evaluation.param_arg(body, node.args[0])
+            if isinstance(value, (UnboundParameter, Opaque)):
+                raise Symbolic
+            return value
         place = address_forms.spelled_out(body, node)
         return None if place is None else body.api.expr(body, place)
     attrs: ast.Subscript | None = None

@@ -196,7 +196,9 @@ def function_type(body: Body, node: ast.FunctionType) -> Result:
     ref = None
     if node.result_ref is not None:
         ref = True
-    return function_types.function_type(body.elab, kinds, result, raises, node.effects, tuple(args), ref)
+    error = members.type_part(body, node.error) if node.error is not None else None
+    error = None if error is well_known.error_type(body.elab) else error
+    return function_types.function_type(body.elab, kinds, result, raises, node.effects, tuple(args), ref, error)
 
 
 def integer(body: Body, node: ast.IntLit) -> ConstValue:

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import FunctionInfo
+from ktc.elaborate.generics import parameter_binding
+from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter, place_of
-from ktc.elaborate.model.types import FunctionValue, ParameterArgument
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.types import FunctionValue, Opaque, ParameterArgument, UnboundParameter
 from ktc.elaborate.model.values import Arg, Slot
+from ktc.elaborate.types import well_known
 from ktc.syntax import ast
 
 _FORMS = ("capturing", "escaping")
@@ -70,3 +73,15 @@ def _form(elab: Elaboration, value: FunctionValue, info: FunctionInfo) -> str | 
         return None
     thin = elab.api.thin_type(elab, value)
     return None if thin is None else "escaping" if "escaping" in thin.effects else ""
+
+
+def error_type(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> Ty | None:
+    """Return the type that stands after `raises`; None for `Error`."""
+    node = fn.node.error
+    assert node is not None
+    value = parameter_binding.open_alias(elab, elab.api.evaluate(elab, node, scope, fn.module))
+    if not isinstance(value, Ty):
+        if isinstance(value, (UnboundParameter, Opaque)):
+            raise Symbolic
+        elab.fail(Code.TYPE_MISMATCH, "a type is expected after 'raises'", Span(fn.module.source, node.start, node.end))
+    return None if value is well_known.error_type(elab) else value

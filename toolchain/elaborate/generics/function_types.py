@@ -20,7 +20,7 @@ from ktc.elaborate.model.types import (
     TraitTy,
     is_symbolic,
 )
-from ktc.elaborate.types import struct_types
+from ktc.elaborate.types import struct_types, well_known
 from ktc.ir import nodes, types
 from ktc.syntax import ast
 
@@ -77,14 +77,15 @@ def parameters_of_function(
 
 def function_type(
     elab: Elaboration, args: Named, result: ParameterArgument, raises: bool, effects: tuple[str, ...],
-    written: tuple[ast.Param, ...] = (), result_ref: bool | None = None,
+    written: tuple[ast.Param, ...] = (), result_ref: bool | None = None, error: ParameterArgument = None,
 ) -> FunctionTy:  # fmt: skip
     """Return the function type; the names of arguments are no part of it."""
-    key = (args, result, raises, effects, result_ref)
+    key = (args, result, raises, effects, result_ref, error)
     found = elab.generics.functions.get(key)
     if found is None:
         found = elab.generics.functions[key] = FunctionTy(args, result, raises, effects, written, result_ref)
-        found.symbolic = any(is_symbolic(kind) for _, kind in args) or is_symbolic(result)
+        found.error = error
+        found.symbolic = any(is_symbolic(kind) for _, kind in args) or is_symbolic(result) or is_symbolic(error)
     return found
 
 
@@ -110,9 +111,11 @@ def call_signature(elab: Elaboration, ty: FunctionTy) -> Signature:
         assert isinstance(ty.result, Ty)
         result = "ref" if ty.result_ref is not None else struct_types.abi(elab, ty.result)
         borrowed = tuple(range(len(args)))  # which of them the function keeps is not known
+        error = ty.error if isinstance(ty.error, Ty) else None
         ty.signature = Signature(
-            tuple(args), ty.result, result, ty.raises, "", bool(ty.result_ref), borrowed_args=borrowed
-        )
+            tuple(args), ty.result, result, ty.raises and not well_known.is_never(error), "", bool(ty.result_ref),
+            borrowed_args=borrowed, error=error,
+        )  # fmt: skip
     assert isinstance(ty.signature, Signature)
     return ty.signature
 

@@ -24,7 +24,7 @@ from ktc.elaborate.model.types import (
     TraitTy,
     UnboundParameter,
 )
-from ktc.elaborate.types import type_printer, type_relations
+from ktc.elaborate.types import type_printer, type_relations, well_known
 from ktc.syntax import ast
 
 
@@ -38,8 +38,8 @@ def fits_function(elab: Elaboration, have: FunctionTy, expected: FunctionTy) -> 
         return False
     if expected.syntax is not None:
         return len(have.args) == len(expected.args)
-    return (have.args, have.result, have.raises, have.result_ref, have.is_escaping) == (
-        expected.args, expected.result, expected.raises, expected.result_ref, expected.is_escaping,
+    return (have.args, have.result, have.raises, have.result_ref, have.is_escaping, have.error) == (
+        expected.args, expected.result, expected.raises, expected.result_ref, expected.is_escaping, expected.error,
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def declared_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
         if sig.convention != "out"
     )
     ref = signature.result_mutable if signature.result == "ref" else None
-    return function_types.function_type(elab, args, signature.result_ty, signature.raises, (), (), ref)
+    return function_types.function_type(elab, args, signature.result_ty, signature.raises, (), (), ref, signature.error)
 
 
 def _unify_parts(
@@ -84,6 +84,10 @@ def _unify_parts(
     if len(pattern.args) != len(actual.args):
         return False
     pairs = [(p, a) for (_, p), (_, a) in zip(pattern.args, actual.args, strict=True)]
+    if pattern.error is not None:
+        if not actual.raises:
+            return False
+        pairs.append((pattern.error, actual.error or well_known.error_type(elab)))
     return all([unification.unify(elab, p, a, bound) for p, a in (*pairs, (pattern.result, actual.result))])
 
 

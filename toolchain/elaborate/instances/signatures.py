@@ -8,6 +8,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import function_types, parameter_binding, unification
 from ktc.elaborate.generics.conformance import missing_conformance
+from ktc.elaborate.generics.function_effects import error_type
 from ktc.elaborate.generics.function_types import convention_of
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
@@ -169,11 +170,12 @@ def signature(
     by_ref = not fn.module.is_library or sum(a.convention == "ref" for a in args) > 1
     writing = ("mut", "ref") if by_ref else ("mut",)
     changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
+    error = error_type(elab, fn, with_arguments(fn, args, scope)) if fn.node.error is not None else None
     return Signature(
         tuple(args),
         result_ty,
         passing,
-        fn.raises,
+        fn.raises and not well_known.is_never(error),
         out_name,
         result_mutable,
         False,
@@ -184,6 +186,7 @@ def signature(
         borrowed_fields=fields,
         unlinked_args=() if fn.module.is_library else unlinked_arguments(fn),
         points_anywhere=points_anywhere(fn),
+        error=error,
         result_space=max([_space(elab, node, scope, fn) for node in (fn.node.result_ref or ())[1:]], default=0),
     )
 

@@ -5,6 +5,7 @@ As in `elaboration_state.py`, each part is changed by one room.
 
 from collections.abc import Callable, Sequence
 
+from ktc.base.records import entity
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, Scope, Ty
 from ktc.elaborate.model.instance import Instance
@@ -167,13 +168,27 @@ class LexicalFrame:
         self.builtin_self = {}
 
 
+@entity
+class Handler:
+    """Where the errors of a `try` go.
+
+    Args:
+        label: of the block that they leave. local: holds the error. ty: the error's type.
+        is_open: nothing has raised yet, and the first that does decides the type.
+    """
+
+    label: int
+    local: nodes.Local
+    ty: Ty
+    is_open: bool
+
+
 class ControlFlow:
     """Loops, handlers and ways out of a body. Owner: `statements`.
 
     Attributes:
         loops: of each loop around: labels to leave and to continue, the depth of `cleanups`, how it is unrolled.
-        handlers: of each `try` around: its label and where the error goes; `handler_depths`: their depths of
-            `cleanups`.
+        handlers: of each `try` around; `handler_depths`: their depths of `cleanups`.
         cleanups: what runs when control leaves: `finally` blocks and `__exit__`.
         unrolled_depth: how many unrolled loops are around.
         try_results: temporaries for the results of calls inside a `try`.
@@ -184,7 +199,7 @@ class ControlFlow:
 
     def __init__(self) -> None:
         self.loops: list[tuple[int, int, int, type[nodes.Break | nodes.Continue]]] = []
-        self.handlers: list[tuple[int, nodes.Local]] = []
+        self.handlers: list[Handler] = []
         self.handler_depths: list[int] = []
         self.cleanups: list[Callable[[], None]] = []
         self.used_labels: set[int] = set()

@@ -87,6 +87,7 @@ class FunctionInfo:
         closure_name: of a nested function: a name that no other of its unit has.
         reads_call_location: it asks where it is called (`__call_location`): each call has an instance of its own.
         edition: the only edition whose texts see it; None: both do.
+        unavailable: why no call of it is allowed.
     """
 
     name: str
@@ -103,6 +104,7 @@ class FunctionInfo:
     is_discouraged: bool = False
     export: str = ""
     deprecated: str = ""
+    unavailable: str = ""
     parameter: bool = False
     parent: Any = None
     captures: bool = False
@@ -193,6 +195,10 @@ class StructInfo:
     """It is in the header of a library, whether an exported function names it or not."""
     instances: dict[tuple[object, ...], Ty] = field(default_factory=dict)
     traits: "tuple[TraitInfo, ...] | None" = None
+    trait_conditions: "dict[str, list[ast.Expr]]" = field(default_factory=dict)
+    """Conditions on the parameters under which it has a trait, by the trait's name."""
+    is_unmovable: bool = False
+    """It says `Movable where False`; in edition 2026 other structs are movable."""
     has_trait_error: bool = False
     """One of its traits has a mistake, which was reported: errors that follow from it are not reported."""
     symbolic: Ty | None = None

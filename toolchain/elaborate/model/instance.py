@@ -70,6 +70,7 @@ class Signature:
         pointed_args: of these, the ones that its type names only behind their pointers.
         named: of these, the ones that the origin of a `ref` result names; `borrowed_fields`: and the fields of each.
         unlinked_args: views into which it cannot point, as their types name no origin.
+        error: the type of the errors that it raises; None: `Error`.
         points_anywhere: whether the origin of a `ref` result is that of any variable.
     """
 
@@ -88,6 +89,7 @@ class Signature:
     result_space: int = 0
     unlinked_args: tuple[int, ...] = ()
     points_anywhere: bool = False
+    error: Ty | None = None
 
     @property
     def through_memory(self) -> bool:

@@ -87,6 +87,7 @@ class FunctionTy(Ty):
         result_ref: the result is a reference: may it be written through. None for a value.
         of: the type of this function alone, which is a part of the instances that it is given to.
         syntax: of a type with parameters its syntax, by which it is compared.
+        error: the type of the errors that it raises; None: `Error`.
     """
 
     args: tuple[tuple[str, "ParameterValue | None"], ...]
@@ -99,6 +100,7 @@ class FunctionTy(Ty):
     syntax: ast.FunctionType | None = None
     symbolic: bool = False
     signature: object = None
+    error: "ParameterValue | None" = None
 
     @property
     def is_escaping(self) -> bool:
@@ -112,7 +114,8 @@ class FunctionTy(Ty):
             params = ", ".join(param.name for param in self.syntax.params)
             return f"fn[{params}]({', '.join('_' for _ in self.args)})" + (" raises" if self.raises else "")
         shown = ", ".join(f"{word} {show(kind)}" if word != "read" else show(kind) for word, kind in self.args)
-        effects = (" raises" if self.raises else "") + "".join(f" {effect}" for effect in self.effects)
+        raises = " raises" + (f" {show(self.error)}" if self.error is not None else "")
+        effects = (raises if self.raises else "") + "".join(f" {effect}" for effect in self.effects)
         return f"fn({shown}){effects} -> {'None' if _is_none(self.result) else show(self.result)}"
 
 

@@ -39,7 +39,9 @@ from ktc.elaborate.tree.decorators import (
     check_parameters,
     decorate_function,
     decorate_struct,
+    read_traits,
 )
+from ktc.elaborate.tree.self_parameters import check_qualified
 from ktc.syntax import ast
 from ktc.syntax.import_places import module_place, name_place
 
@@ -186,6 +188,9 @@ def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> Stru
     info = StructInfo(node.name, node, module, next(elab.modules.ids), module.scope)
     for decorator in node.decorators:
         decorate_struct(info, decorator, elab.reporter.sink)
+    if module.edition is Edition.Y2026:
+        read_traits(info)
+        check_qualified(info, elab.reporter.sink)
     if not module.is_library:
         _check_names(elab, info)
     info.first_printed_param = sum(param.kind == "infer" for param in node.params)

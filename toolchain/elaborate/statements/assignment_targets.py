@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import locals, materialization, variables
@@ -46,6 +47,7 @@ def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
                     return
             if not body.frame.module.is_library and overwrites.is_not_declared_by(body, target):
                 return
+            _check_declares(body, target, node)
             variable_declarations.declare_var(
                 body, target.id, conversions.materialize(body, value), span, function_scope=True
             )
@@ -65,6 +67,20 @@ def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
             reason = f": it is {there.read_only_reason}" if isinstance(there, Place) and there.read_only_reason else ""
             body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{reason}", span)
         overwrites.store_place(body, there, value, span, "")
+
+
+def _check_declares(body: Body, target: ast.Name, node: ast.Node) -> None:
+    """Report a first assignment that declares a variable, which edition 2026 does with 'var' only."""
+    if body.frame.module.edition is Edition.Y2025:
+        return
+    if isinstance(node, ast.Walrus) and body.frame.module.source.text.startswith("var", node.start):
+        return
+    span = body.at(target)
+    span = replace(span, end=span.start + len(target.id))
+    if isinstance(node, ast.Walrus):
+        body.frame.function_scope.names[target.id] = None  # one mistake, one message
+    text = f"an assignment does not declare '{target.id}' in edition 2026"
+    body.fail(Code.WRONG_EDITION, text, span, f"write 'var {target.id}'")
 
 
 def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: ast.Node, declare: bool) -> None:

@@ -13,7 +13,7 @@ from ktc.elaborate.model.types import FunctionValue, StructTy
 from ktc.elaborate.model.values import Arg, Place, Result, Var
 from ktc.elaborate.statements import exits, variable_declarations
 from ktc.elaborate.statements.loops import NOT
-from ktc.elaborate.types import struct_members, type_printer, well_known
+from ktc.elaborate.types import struct_members, type_printer
 from ktc.ir import nodes, ops
 from ktc.syntax import ast
 
@@ -124,14 +124,10 @@ def _close_list(body: Body) -> tuple[nodes.Statement, ...]:
     return inside
 
 
-def _exit_with_error(
-    body: Body, leave: OverloadSet, manager: Place, error: nodes.Local, subject: Place, span: Span
-) -> None:
-    error_ty = well_known.error_type(body.elab)
-    place = Place(error_ty, nodes.LocalAddress(error), True, error)
+def _exit_with_error(body: Body, leave: OverloadSet, manager: Place, place: Place, subject: Place, span: Span) -> None:
     takers = [fn for fn in leave.functions if len(fn.node.args) > 1]
     if takers:
-        both = [Arg(subject, span), Arg(Place(error_ty, place.pointer, False, error), span)]
+        both = [Arg(subject, span), Arg(Place(place.ty, place.pointer, False, place.local), span)]
         method = FunctionValue(OverloadSet("__exit__", takers), (), (), manager.ty)  # type: ignore[arg-type]
         answer = call_lowering.call_fn(body, method, both, [], span, True)
         handled = conditions.condition(body, answer, ast.Pass(span.start, span.end))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeGuard
 
+from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import (
@@ -21,15 +22,16 @@ from ktc.elaborate.calls import argument_passing, call_lowering, conversions
 from ktc.elaborate.expressions import conditions
 from ktc.elaborate.instances import kernel_errors
 from ktc.elaborate.instances.reference_mutability import own_result
+from ktc.elaborate.model.body_state import Handler
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue
-from ktc.elaborate.model.values import Arg, Binding, Place, RValue, Val, Var
+from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val, Var
 from ktc.elaborate.ownership.reference_escapes import check_returned, check_returned_place
 from ktc.elaborate.statements import overwrites, unreachable, variable_declarations
 from ktc.elaborate.statements.variable_declarations import value_or_place
 from ktc.elaborate.tree.argument_uses import names_in
-from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
+from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes, types
 from ktc.syntax import ast
 
@@ -168,7 +170,6 @@ def run_cleanups(body: Body, depth: int) -> None:
 
 def raise_(body: Body, node: ast.Raise) -> None:
     """Elaborate `raise`."""
-    error_ty = well_known.error_type(body.elab)
     if node.value is None:
         if not body.flow.current_error:
             body.fail(
@@ -176,22 +177,42 @@ def raise_(body: Body, node: ast.Raise) -> None:
             )
         held = body.flow.current_error[-1]
         value: Val = Place(held.ty, held.pointer, True, held.local, (), True)
+        way = error_trace.error_target(body, held.ty)
     else:
         given = body.api.expr(body, node.value)
+        way = error_trace.error_target(body, _type_of_error(body, given))
+    if way is None:
+        body.fail(Code.UNHANDLED_RAISE, "nothing may raise here", body.at(node), kernel_errors.help_for(body))
+    error_ty = way.ty
+    if node.value is not None:
         converted = conversions.try_convert(body, given, error_ty, body.at(node))
-        if converted is None and body.frame.module.is_library:
+        if converted is None and (body.frame.module.is_library or _is_text_of_error(body, given, error_ty)):
             value = call_lowering.call(body, error_ty, [Arg(given, body.at(node))], [], body.at(node))
         elif isinstance(converted, (RValue, Place, ConstValue)):
             value = converted
         else:
             value = conversions.convert_value(body, given, error_ty, body.at(node.value))
-    way = error_trace.error_target(body)
-    if way is None:
-        body.fail(Code.UNHANDLED_RAISE, "nothing may raise here", body.at(node), kernel_errors.help_for(body))
-    label, local, pointer = way
-    place_operations.init_place(body, error_ty, pointer, value, body.at(node))
+    elif value.ty is not error_ty:
+        value = conversions.convert_value(body, value, error_ty, body.at(node))
+    place_operations.init_place(body, error_ty, way.pointer, value, body.at(node))
     error_trace.begin_trace(body, body.at(node), bool(body.flow.current_error) and not isinstance(node.value, ast.Call))
-    argument_passing.leave_raising(body, label, local)
+    argument_passing.leave_raising(body, way.label, way.local)
+
+
+def _is_text_of_error(body: Body, value: Result, error_ty: Ty) -> bool:
+    """Return whether an `Error` is made of a value as its text, as edition 2026 does it of all that can be written."""
+    is_value = isinstance(value, (RValue, Place, ConstValue)) and body.frame.module.edition is Edition.Y2026
+    is_error = error_ty is well_known.error_type(body.elab)
+    return is_value and is_error and struct_members.has_trait(body.elab, getattr(value, "ty", error_ty), "Writable")
+
+
+def _type_of_error(body: Body, value: Result) -> Ty:
+    """Return the type that the value of the first `raise` gives to the errors of its `try`."""
+    error_ty = well_known.error_type(body.elab)
+    if not isinstance(value, (RValue, Place, ConstValue)):
+        return error_ty
+    own = well_known.materialized(body.elab, value.ty, False)
+    return own if own is value.ty else error_ty  # a literal is the text of an `Error`
 
 
 def try_(body: Body, node: ast.Try) -> None:
@@ -212,7 +233,8 @@ def try_(body: Body, node: ast.Try) -> None:
         if unreachable.is_checked(body, node):
             with dead_code.unreached(body):
                 ty = well_known.error_type(body.elab)
-                _handle(body, node, locals.new_local(body, struct_types.ir_type(body.elab, ty), "error", ty))
+                error = locals.new_local(body, struct_types.ir_type(body.elab, ty), "error", ty)
+                _handle(body, node, Place(ty, nodes.LocalAddress(error), True, error))
             body.set_dead(True)
     inside = body.close()
     reaches = not body.dead or end in body.flow.used_labels
@@ -225,12 +247,13 @@ def try_(body: Body, node: ast.Try) -> None:
             body.api.block(body, node.final)
 
 
-def guarded(body: Body, content: Callable[[], None], end: int, orelse: tuple[ast.Stmt, ...]) -> nodes.Local | None:
-    """Emit a part whose errors come to the statements after it; returns the error's local, None if none comes."""
+def guarded(body: Body, content: Callable[[], None], end: int, orelse: tuple[ast.Stmt, ...]) -> Place | None:
+    """Emit a part whose errors come to the statements after it; returns the error's place, None if none comes."""
     label = body.fresh()
     error_ty = well_known.error_type(body.elab)
     error = locals.new_local(body, struct_types.ir_type(body.elab, error_ty), "error", error_ty)
-    body.flow.handlers.append((label, error))
+    handler = Handler(label, error, error_ty, body.frame.module.edition is Edition.Y2026)
+    body.flow.handlers.append(handler)
     body.flow.handler_depths.append(len(body.flow.cleanups))
     body.open()
     content()
@@ -247,12 +270,11 @@ def guarded(body: Body, content: Callable[[], None], end: int, orelse: tuple[ast
     if label not in body.flow.used_labels:
         body.set_dead(True)
         return None
-    return error
+    return Place(handler.ty, nodes.LocalAddress(error), True, error)
 
 
-def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
-    error_ty = well_known.error_type(body.elab)
-    place = Place(error_ty, nodes.LocalAddress(error), True, error)
+def _handle(body: Body, node: ast.Try, place: Place) -> None:
+    error_ty, error = place.ty, place.local
     if node.handler is None:
         outer = body.flow.cleanups.pop() if node.final else None
         if outer is not None:
@@ -272,9 +294,9 @@ def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
 
 def reraise(body: Body, place: Place) -> None:
     moved = Place(place.ty, place.pointer, True, place.local, (), True)
-    way = error_trace.error_target(body)
+    way = error_trace.error_target(body, place.ty)
     if way is None:
         body.fail(Code.UNHANDLED_RAISE, "an error may leave this block, and nothing may raise here", body.frame.span)
-    label, local, pointer = way
-    place_operations.init_place(body, place.ty, pointer, moved, body.frame.span)
-    argument_passing.leave_raising(body, label, local)
+    value = conversions.convert_value(body, moved, way.ty, body.frame.span or body.elab.main_span())
+    place_operations.init_place(body, way.ty, way.pointer, value, body.frame.span)
+    argument_passing.leave_raising(body, way.label, way.local)

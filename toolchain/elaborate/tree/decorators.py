@@ -17,14 +17,15 @@ from ktc.syntax import ast
 
 _FUNCTION_DECORATORS = (
     "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
-    "doc_private", "override", "compiler", "explicit_destroy", "__llvm_metadata", "__llvm_arg_metadata", "fp_mode",
+    "doc_private", "doc_hidden", "unavailable",
+    "override", "compiler", "explicit_destroy", "__llvm_metadata", "__llvm_arg_metadata", "fp_mode",
     "__copy_capture", "__unsafe_disable_nested_origin_exclusivity",
 )  # fmt: skip
 
 
 _STRUCT_DECORATORS = (
     "register_passable", "fieldwise_init", "nonmaterializable", "deprecated", "explicit_destroy",
-    "doc_private", "no_trivial_register_passable", "export",
+    "doc_private", "doc_hidden", "no_trivial_register_passable", "export",
 )  # fmt: skip
 
 
@@ -44,6 +45,14 @@ _FOREIGN = {
     "parallel": "'parallelize', from 'algorithm', uses the cores",
     "kernel": "a kernel is a plain 'fn'; the launch makes it one", "device": "any 'fn' can be called in a kernel",
 }  # fmt: skip
+
+
+_UNTIL_2025 = {
+    "register_passable": "list the trait 'RegisterPassable' or 'TrivialRegisterPassable'",
+    "doc_private": "write '@doc_hidden'", "value": "write '@fieldwise_init'",
+    "nonmaterializable": "leave it out",
+}  # fmt: skip
+"""Decorators that edition 2026 does not have."""
 
 
 _ARGUMENT = "__llvm_arg_metadata"
@@ -66,6 +75,7 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
     while isinstance(value, ast.Attribute):
         value = value.value
     name = value.id if isinstance(value, ast.Name) else ""
+    _check_edition(fn, decorator, name, sink)
     match name:
         case "always_inline":
             fn.inline = "builtin" if argument == "builtin" else "always"
@@ -94,6 +104,8 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             fn.deprecated = argument or _replacement(decorator) or fn.name
         case "parameter":
             fn.parameter = True
+        case "unavailable":
+            fn.unavailable = argument or fn.name
         case "edition" if fn.module.is_library:
             _set_edition(fn, decorator)
         case "__unchecked" if fn.module.is_library:
@@ -108,6 +120,13 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             pass  # it names the function for another tool
         case _ if name not in _FUNCTION_DECORATORS:
             _unknown(fn, decorator, name, "functions", _FUNCTION_DECORATORS, sink)
+
+
+def _check_edition(info: FunctionInfo | StructInfo, decorator: ast.Decorator, name: str, sink: Sink) -> None:
+    """Report a decorator that edition 2026 does not have; it means what it did."""
+    if name in _UNTIL_2025 and info.module.edition is Edition.Y2026:
+        text = f"'@{name}' is not in edition 2026"
+        sink.report(Diagnostic(Code.WRONG_EDITION, _place(info, decorator), text, _UNTIL_2025[name]))
 
 
 def _set_edition(fn: FunctionInfo, decorator: ast.Decorator) -> None:
@@ -190,6 +209,7 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
     if isinstance(value, ast.Call):
         call, value = value, value.func
     name = value.id if isinstance(value, ast.Name) else ""
+    _check_edition(info, decorator, name, sink)
     first = call.args[0] if call and call.args else None
     match name:
         case "register_passable":
@@ -223,10 +243,27 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
             _unknown(info, decorator, name, "structs", _STRUCT_DECORATORS, sink)
 
 
+def read_traits(info: StructInfo) -> None:
+    """Read what traits of edition 2026 say that decorators said before, and the conditions of traits."""
+    for node in info.node.traits:
+        if isinstance(node, ast.ConditionalTrait):
+            name = node.trait.id if isinstance(node.trait, ast.Name) else ""
+            if isinstance(node.condition, ast.BoolLit) and not node.condition.value:
+                info.is_unmovable |= name == "Movable"
+                info.explicit_destroy = "" if name == "Deinitable" else info.explicit_destroy
+            elif name:
+                info.trait_conditions.setdefault(name, []).append(node.condition)
+        elif isinstance(node, ast.Name) and node.id in ("TrivialRegisterPassable", "RegisterPassable"):
+            info.register_passable = True
+            info.register_trivial |= node.id == "TrivialRegisterPassable"
+
+
 def check_form(fn: FunctionInfo, sink: Sink) -> None:
     """Check the form of a declaration of the program."""
     source, optional = fn.module.source, False
-    outer = {param.name for param in fn.owner.node.params} if isinstance(fn.owner, StructInfo) else set[str]()
+    outer = set[str]()
+    if isinstance(fn.owner, StructInfo) and fn.module.edition is Edition.Y2025:  # 2026 names them `Self.name`
+        outer = {param.name for param in fn.owner.node.params}
     seen = check_parameters(fn.node.params, source, sink, outer)
     for arg in fn.node.args:
         if arg.name in seen and arg.name != "_":

@@ -11,12 +11,15 @@ from ktc.syntax import ast
 
 def free_names(node: ast.FunctionDecl) -> set[str]:
     """Return the free variables of a function's body."""
-    own = {arg.name for arg in (*node.args, *node.params)} | {node.name}
-    used: set[str] = set()
-    for part in parts(node.body):
+    used = {part.id for part in parts(node.body) if isinstance(part, ast.Name)}
+    return used - declared_in(node.body) - {arg.name for arg in (*node.args, *node.params)} - {node.name}
+
+
+def declared_in(value: object) -> set[str]:
+    """Return the names that are declared anywhere in a node, or in one of several."""
+    own: set[str] = set()
+    for part in parts(value):
         match part:
-            case ast.Name(id=name):
-                used.add(name)
             case ast.VarDecl(target=target) | ast.For(target=target) | ast.ForClause(target=target):
                 own |= _bound(target)
             case ast.WithItem(name=name) | ast.Alias(name=name) | ast.FunctionDecl(name=name):
@@ -25,7 +28,7 @@ def free_names(node: ast.FunctionDecl) -> set[str]:
                 own.add(name)
             case _:
                 pass
-    return used - own
+    return own
 
 
 def first_use(node: ast.FunctionDecl, name: str) -> ast.Node:

@@ -81,6 +81,7 @@ def key_text(elab: Elaboration, value: object) -> str:
         case FunctionTy(syntax=None):
             parts = ",".join(f"{word} {key_text(elab, kind)}" for word, kind in value.args)
             flags = f"{value.raises}{value.effects}{value.result_ref}"
+            flags += key_text(elab, value.error) if value.error is not None else ""
             return f"fn({parts}){flags}->{key_text(elab, value.result)}"
         case ParameterPack(items):
             return "*" + key_text(elab, items)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
@@ -24,6 +25,7 @@ from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
 
+_OF_REGISTERS = ("RegisterPassable", "TrivialRegisterPassable")
 _TRIVIAL = ("Copyable", "Movable", "ImplicitlyCopyable")
 
 
@@ -75,6 +77,8 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
     if info.traits is None:
         info.traits, found = (), list[TraitInfo]()
         for node in info.node.traits:
+            if isinstance(node, ast.ConditionalTrait) and _is_never(node):
+                continue
             # a trait may depend on the struct's parameters only through its own; names suffice
             info.has_trait_error |= not _collect_traits(elab, node, info.scope, info.module, found)
         info.traits = tuple(found)
@@ -84,9 +88,15 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
     return info.traits
 
 
+def _is_never(node: ast.ConditionalTrait) -> bool:
+    """Return whether a trait's condition is the word `False`: the struct does not have it."""
+    return isinstance(node.condition, ast.BoolLit) and not node.condition.value
+
+
 def _collect_traits(
     elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, found: list[TraitInfo]
 ) -> bool:
+    node = node.trait if isinstance(node, ast.ConditionalTrait) else node
     try:
         value = elab.api.evaluate(elab, node, scope, module)
     except ErrorReported:
@@ -143,7 +153,10 @@ def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Member | None:
 
 def implied_traits(info: StructInfo) -> tuple[str, ...]:
     """Return the traits of the library that a struct's decorator says it has; it need not list them."""
-    return _TRIVIAL if info.register_trivial else ("Movable",) if info.register_passable else ()
+    if info.register_trivial:
+        return _TRIVIAL
+    is_movable = info.module.edition is Edition.Y2026 and not info.is_unmovable and info.bound is None
+    return ("Movable",) if info.register_passable or is_movable else ()
 
 
 def implied_member(elab: Elaboration, info: StructInfo, name: str) -> Member | None:
@@ -189,6 +202,10 @@ def _all_parents(elab: Elaboration, trait: TraitInfo) -> list[TraitInfo]:
 def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
     if trait.name in ("AnyType", "UnknownDestructibility"):
         return True
+    if trait.name == "Deinitable" and trait.module.is_library:
+        return not isinstance(ty, StructTy) or ty.info.explicit_destroy is None
+    if trait.name in _OF_REGISTERS and trait.module.is_library and isinstance(ty, StructTy) and ty.info.bound is None:
+        return ty.info.register_trivial or (ty.info.register_passable and trait.name == _OF_REGISTERS[0])
     if trait.name in ("AnyTrivialRegType", "TrivialRegType"):
         return struct_types.is_trivial(elab, ty) or isinstance(ty, (FunctionTy, TraitTy)) or says_trivial(elab, ty)
     if trait.name == "_RegisterTrivial" and trait.module.is_library:
@@ -197,6 +214,7 @@ def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
         known = ty.conforms.get(trait.uid)
         if known is None:
             known = trait.name in implied_traits(ty.info) or trait in traits_of(elab, ty.info)
+            known = known and _holds(elab, ty, trait.name)
             ty.conforms[trait.uid] = known
         return known
     return trait.name in ("Copyable", "Movable", "ImplicitlyCopyable", "ExplicitlyCopyable", "Defaultable")
@@ -220,7 +238,21 @@ def has_trait(elab: Elaboration, ty: Ty, name: str) -> bool:
     """Return whether a type's struct lists a library trait of this name, or has it because it is trivial."""
     if not isinstance(ty, StructTy) or name in implied_traits(ty.info):
         return True
-    return any(trait.name == name for trait in traits_of(elab, ty.info))
+    return any(trait.name == name for trait in traits_of(elab, ty.info)) and _holds(elab, ty, name)
+
+
+def _holds(elab: Elaboration, ty: StructTy, name: str) -> bool:
+    """Return whether the conditions hold under which a struct has a trait; a condition that is open holds."""
+    for condition in ty.info.trait_conditions.get(name, ()):
+        if ty.scope is None or ty.symbolic:
+            return True
+        try:
+            value = elab.api.evaluate(elab, condition, ty.scope, ty.info.module)
+        except Symbolic:
+            return True
+        if not bool(getattr(value, "data", True)):
+            return False
+    return True
 
 
 def is_copied_implicitly(elab: Elaboration, ty: Ty) -> bool:

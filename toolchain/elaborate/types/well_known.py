@@ -63,6 +63,11 @@ def error_type(elab: Elaboration) -> StructTy:
     return library_type(elab, "Error")
 
 
+def is_never(ty: Ty | None) -> bool:
+    """Return whether a type is `Never`, which has no values: a function that raises it does not raise."""
+    return isinstance(ty, StructTy) and ty.info.module.is_library and ty.info.name == "Never"
+
+
 def tuple_type(elab: Elaboration, kinds: tuple[Ty, ...]) -> StructTy:
     """Return the type of tuples of these types."""
     return struct_types.struct_type(elab, library_info(elab, "Tuple"), (ParameterPack(kinds),))

@@ -14,6 +14,7 @@ from ktc.syntax.ast.expressions import (
     Call,
     Compare,
     Comprehension,
+    ConditionalTrait,
     DictLit,
     EllipsisLit,
     Expr,
@@ -74,7 +75,8 @@ from ktc.syntax.ast.statements import (
 
 __all__ = (
     "Alias", "Assign", "Attribute", "AugAssign", "Binary", "BoolLit", "BoolOp", "Bound", "Break", "Call", "CollectItem",
-    "Compare", "Comprehension", "Continue", "Decorator", "DictLit", "EllipsisLit", "Expr", "ExprStmt", "Extension",
+    "Compare", "Comprehension", "ConditionalTrait",
+    "Continue", "Decorator", "DictLit", "EllipsisLit", "Expr", "ExprStmt", "Extension",
     "FField", "FString", "FloatLit", "For", "ForClause", "FromImport", "FunctionDecl", "FunctionHead", "FunctionType",
     "Handler", "If", "Import", "IntLit", "Keyword", "ListLit", "Module", "Name", "Node", "NoneLit", "Param", "Pass",
     "Raise", "Return", "SetLit", "Slice", "Star", "StaticAssert", "Stmt", "StrLit", "StructDecl", "Subscript",

@@ -245,6 +245,14 @@ class Walrus(Node):
 
 
 @entity
+class ConditionalTrait(Node):
+    """`Trait where condition`, in the traits of a struct."""
+
+    trait: "Expr"
+    condition: "Expr"
+
+
+@entity
 class Star(Node):
     """`*value` in an argument or parameter list, `*Ts` in a type; a bare `*` has value None."""
 
@@ -297,5 +305,5 @@ class Param(Node):
 Expr = Union[
     Name, IntLit, FloatLit, StrLit, FString, BoolLit, NoneLit, EllipsisLit, TupleLit, Bound, ListLit, DictLit, SetLit,
     Comprehension, Unary, Binary, BoolOp, Compare, Ternary, Call, Subscript, Attribute, Slice, Transfer, Walrus,
-    Star, FunctionType,
+    Star, FunctionType, ConditionalTrait,
 ]  # fmt: skip

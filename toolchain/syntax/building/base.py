@@ -55,7 +55,7 @@ class BaseBuilder:
         self.parse_field = state.field
         self.errors, self.bounds, self.valueless = state.errors, state.bounds, state.valueless
         self.receivers = state.receivers
-        self.is_2026 = state.edition is Edition.Y2026
+        self.edition, self.is_2026 = state.edition, state.edition is Edition.Y2026
 
     def word(self, token: int) -> str:
         """Return the text of a token, a name without its backquotes."""
@@ -72,8 +72,7 @@ class BaseBuilder:
         Args:
             form: what stands there, as messages show it: "'fn'".
         """
-        edition = Edition.Y2026 if self.is_2026 else Edition.Y2025
-        message = f"{form} is not in edition {edition.value}"
+        message = f"{form} is not in edition {self.edition.value}"
         self.errors.append(LexError(Code.WRONG_EDITION, start, end, message, help))
 
     def check_types(self, params: Sequence[ast.Param]) -> None:

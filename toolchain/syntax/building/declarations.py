@@ -305,3 +305,11 @@ class DeclarationBuilder(BaseBuilder):
 def conditions(params: Sequence[ast.Param]) -> tuple[ast.Expr, ...]:
     """Return the conditions that stand beside parameters."""
     return tuple(param.where for param in params if param.where is not None)
+
+
+def conjunction(conditions: Sequence[ast.Expr]) -> ast.Expr:
+    """Return one condition that holds if all of several do."""
+    first, *more = conditions
+    for other in more:
+        first = ast.BoolOp(first.start, other.end, "and", first, other)
+    return first

@@ -15,7 +15,6 @@ class ExpressionBuilder(BaseBuilder):
     # field: exprs
     field = BaseBuilder.first
     expr_list = BaseBuilder.as_tuple
-    opt_expr_list = BaseBuilder.as_tuple
     opt_expr = BaseBuilder.optional
     call_args = BaseBuilder.as_tuple
     sub_args = BaseBuilder.as_tuple
@@ -69,7 +68,7 @@ class ExpressionBuilder(BaseBuilder):
         for token in kids:
             begin, stop = self.token_starts[token], self.token_ends[token]
             prefix, inner, inner_end = literals.split(self.text, begin, stop)
-            content = literals.Content(self.text, self.line_ends, "r" in prefix)
+            content = literals.Content(self.text, self.line_ends, "r" in prefix, self.edition)
             try:
                 if "f" in prefix:
                     formatted = True

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from ktc.syntax import ast
 from ktc.syntax.building.base import BaseBuilder, Kids, State
-from ktc.syntax.building.declarations import Block, conditions, declared, flattened
+from ktc.syntax.building.declarations import Block, conditions, conjunction, declared, flattened
 
 _FILE_SCOPE = (
     ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias, ast.Import, ast.FromImport, ast.StaticAssert, ast.Pass,
@@ -33,6 +33,14 @@ class StructBuilder(BaseBuilder):
         at = self.token_starts[name]
         where = (*conditions(params), *where)
         return ast.StructDecl(start, end, self.word(name), at, params, traits, where, body, (), doc)
+
+    # expr "where" expr
+    def conditional_trait(self, kids: Kids, start: int, end: int) -> ast.ConditionalTrait:
+        if not self.is_2026:
+            self.refuse(start, end, "a trait with a condition", "leave the condition out")
+        return ast.ConditionalTrait(start, end, kids[0], kids[1])
+
+    opt_base_list = BaseBuilder.as_tuple
 
     def _check_fields(self, body: Block) -> None:
         """Only declarations stand in a struct, and its fields have types."""
@@ -145,8 +153,10 @@ class StructBuilder(BaseBuilder):
     # ("alias" | "comptime") NAME params opt_type opt_value
     def alias(self, kids: Kids, start: int, end: int) -> ast.Alias:
         self._check_word(start)
-        name, params, type_, value = kids
+        name, params, type_, where, value = kids
         self.check_types(params)
+        if where and params:  # its conditions stand beside its parameters
+            params[-1].where = conjunction((*conditions(params[-1:]), *where))
         node = ast.Alias(start, end, self.word(name), self.token_starts[name], params, type_, value)
         if value is None:
             self.valueless[start] = node

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Callable, Iterable
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.syntax import ast
 from ktc.syntax.lexing.lex_error import LexError
 
 _ESCAPE = re.compile(r"\\(\n|x[\da-fA-F]{2}|[0-7]{1,3}|.|\Z)", re.DOTALL)
 _LINE_END = re.compile(r"\n")
-_ESCAPE_OR_LINE_END = re.compile(rf"{_ESCAPE.pattern}|\n", re.DOTALL)
+_ESCAPE_2026 = re.compile(r"\\(\n|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|[0-7]{1,3}|.|\Z)", re.DOTALL)
+"""All of these are code points; in edition 2025 they are bytes."""
 _SIMPLE = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "\n": "",
@@ -32,16 +34,19 @@ class Content:
         text: the whole text.
         line_ends: how the file spells line ends that are not `\\n`, by their offset; the values have them so.
         raw: whether a backslash is a character like others.
+        edition: of the text.
     """
 
-    def __init__(self, text: str, line_ends: dict[int, str], raw: bool) -> None:
+    def __init__(self, text: str, line_ends: dict[int, str], raw: bool, edition: Edition) -> None:
         self.text, self.line_ends, self.raw = text, line_ends, raw
+        self.is_2026 = edition is Edition.Y2026
 
     def value(self, start: int, end: int) -> str:
         """Return the value of `text[start:end]`."""
         part, at = self.text[start:end], start
         if not self.raw and "\\" in part:
-            pattern = _ESCAPE_OR_LINE_END if self.line_ends else _ESCAPE
+            escapes = _ESCAPE_2026 if self.is_2026 else _ESCAPE
+            pattern = re.compile(rf"{escapes.pattern}|\n", re.DOTALL) if self.line_ends else escapes
         elif self.line_ends:
             pattern = _LINE_END
         else:
@@ -50,20 +55,28 @@ class Content:
         def one(found: re.Match[str]) -> str:
             if found[0] == "\n":
                 return self.line_ends.get(at + found.start(), "\n")
-            return _resolved(found[1], at + found.start())
+            return _resolved(found[1], at + found.start(), self.is_2026)
 
         return pattern.sub(one, part)
 
 
-def _resolved(escape: str, at: int) -> str:
+def _resolved(escape: str, at: int, is_2026: bool) -> str:
     """Return what an escape stands for, whose backslash is at an offset."""
     if escape in _SIMPLE:
         return _SIMPLE[escape]
+    if is_2026 and len(escape) > 1 and escape[0] in "xuU":
+        number = int(escape[1:], 16)
+        if number > 0x10FFFF or 0xD800 <= number < 0xE000:
+            text = f"'\\{escape}' is no character"
+            raise LexError(Code.INVALID_LITERAL, at, at + 1 + len(escape), text, "code points end at 10FFFF")
+        return chr(number)
     if escape[:1] == "x" and len(escape) == 3:
         return _byte(int(escape[1:], 16))
     if escape[:1] in set("01234567") and int(escape, 8) < 256:
         return _byte(int(escape, 8))
     help = "write the character itself" if escape in ("u", "U", "N") else "write '\\\\' for a backslash"
+    if is_2026 and escape in ("u", "U"):
+        help = f"{4 if escape == 'u' else 8} hexadecimal digits follow it"
     help = "two hexadecimal digits follow it" if escape == "x" else help
     raise LexError(Code.INVALID_LITERAL, at, at + 1 + len(escape), f"'\\{escape}' is not an escape", help)
 
