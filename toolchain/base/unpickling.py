@@ -13,7 +13,8 @@ _MODULES = frozenset((
     "ktc.diag.codes", "ktc.diag.diagnostic", "ktc.diag.fixes", "ktc.diag.source", "ktc.driver.front_end.kept_library",
     "ktc.elaborate.instances.library_archive", "ktc.elaborate.model.body_store", "ktc.ir.exports",
     "ktc.ir.nodes.actions", "ktc.ir.nodes.statements", "ktc.ir.nodes.units", "ktc.ir.nodes.values", "ktc.ir.types",
-    "ktc.syntax.ast.expressions", "ktc.syntax.ast.statements",
+    "ktc.syntax.ast.expressions", "ktc.syntax.ast.simple_statements",
+    "ktc.syntax.ast.statements",
 ))  # fmt: skip
 _PLAIN = frozenset((("builtins", "frozenset"), ("builtins", "set"), ("ktc.base.cache", "Lock")))
 

@@ -45,6 +45,7 @@ from ktc.elaborate.statements import (
     exits,
     item_assignments,
     loops,
+    matches,
 )
 from ktc.elaborate.types import well_known
 from ktc.ir import nodes
@@ -105,6 +106,7 @@ STATEMENTS: Mapping[type[ast.Stmt], Callable[[Body, Any], None]] = MappingProxyT
         ast.FunctionDecl: blocks.nested,
         ast.Raise: exits.raise_,
         ast.Try: exits.try_,
+        ast.Match: matches.match,
         ast.With: lambda body, node: context_managers.with_(body, node.items, node.body, node),
         ast.StaticAssert: blocks.static_assert,
         ast.Import: blocks.imports,

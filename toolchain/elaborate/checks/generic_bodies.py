@@ -21,6 +21,7 @@ from ktc.elaborate.checks.uninstantiated_code import uninstantiated_spans
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.functions import function_bodies
 from ktc.elaborate.generics import archetypes, unification
+from ktc.elaborate.generics.refinement import assume
 from ktc.elaborate.instances import instance_table, signatures
 from ktc.elaborate.instances.signatures import placeholder_argument, with_arguments
 from ktc.elaborate.kernels.kernel_attributes import may_be_kernel
@@ -225,6 +226,8 @@ def _elaborate_alone(
     _note_constants(elab, (*zip(fn.node.params, given.values(), strict=False),), ty)
     if instance_table.open_arguments(elab, instance):
         return
+    for condition in (*fn.node.where, *(ty.info.node.where if ty is not None else ())):
+        assume(elab, condition, instance.scope, fn.module)
     function_bodies.elaborate_instance(elab, instance)
     _elaborate_nested(elab)
     for inner in elab.coverage.nested:

@@ -74,7 +74,7 @@ def archetype(elab: Elaboration, name: str, bound: TraitTy, module: ModuleInfo, 
     info.register_trivial = any(trait.name in ("AnyTrivialRegType", "TrivialRegType") for trait in found)
     for trait in found:
         for member, value in trait.members.items():
-            _add_member(info.members, member, value)
+            add_member(info.members, member, value)
     ty = struct_types.struct_type(elab, info, ())
     ty.fields, ty.ir_type, ty.origins, ty.prim = (), _WORD, (), None
     ty.trivial = info.register_trivial
@@ -359,7 +359,7 @@ def _has_open_parameters(info: StructInfo, args: tuple[ast.Expr, ...], keywords:
     return len(args) + len(keywords) < expected or any(isinstance(arg, ast.Name) and arg.id == "_" for arg in args)
 
 
-def _add_member(members: dict[str, Member], name: str, value: Member) -> None:
+def add_member(members: dict[str, Member], name: str, value: Member) -> None:
     """Enter a member of a trait: overloads of several traits are overloads of the archetype."""
     old = members.get(name)
     if isinstance(old, OverloadSet) and isinstance(value, OverloadSet):

@@ -7,6 +7,7 @@ from ktc.elaborate.builder import dead_code, ir_values, locals, type_warnings, v
 from ktc.elaborate.closures import captures
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions
+from ktc.elaborate.generics.refinement import assume, refined
 from ktc.elaborate.kernels.launch_targets import targets_satisfying
 from ktc.elaborate.model.declarations import AliasInfo, ImportRef, Scope
 from ktc.elaborate.model.elaboration import Body
@@ -93,7 +94,8 @@ def if_(body: Body, node: ast.If) -> None:
         block(body, fetched) if fetched else None
         body.site.set_launch_targets(outer)
         if body.elab.coverage.speculation is not None and _is_speculated(body, node):
-            _other_arm(body, node.orelse if condition else node.body)
+            with refined(body.elab, () if condition else (node.condition,), body.frame.scope, body.frame.module):
+                _other_arm(body, node.orelse if condition else node.body)
         return
     try:
         value = conditions.truth_of(body, node.condition)
@@ -197,6 +199,8 @@ def nested(body: Body, node: ast.FunctionDecl) -> None:
 
 def static_assert(body: Body, node: ast.StaticAssert) -> None:
     """Elaborate `comptime assert`."""
+    if body.elab.coverage.speculation is not None:
+        assume(body.elab, node.condition, body.frame.scope, body.frame.module)
     if not evaluation.index_of(body.elab, evaluation.param_arg(body, node.condition)):
         text = "a compile-time assertion does not hold"
         if node.message is not None:

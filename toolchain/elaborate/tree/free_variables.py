@@ -24,7 +24,7 @@ def declared_in(value: object) -> set[str]:
                 own |= _bound(target)
             case ast.WithItem(name=name) | ast.Alias(name=name) | ast.FunctionDecl(name=name):
                 own.add(name)
-            case ast.Param(name=name) | ast.Handler(name=name):
+            case ast.Param(name=name) | ast.Handler(name=name) | ast.CasePattern(kind="bind", name=name):
                 own.add(name)
             case _:
                 pass

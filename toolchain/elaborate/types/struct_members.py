@@ -22,6 +22,7 @@ from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import FunctionTy, PartialTy, StructTy, TraitTy
 from ktc.elaborate.resolve import modules
+from ktc.elaborate.tree import derived_methods
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
 
@@ -81,11 +82,28 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
                 continue
             # a trait may depend on the struct's parameters only through its own; names suffice
             info.has_trait_error |= not _collect_traits(elab, node, info.scope, info.module, found)
+        if info.module.edition is Edition.Y2026 and not info.module.is_library and info.bound is None:
+            _derive(elab, info, found)
         info.traits = tuple(found)
         info.inherited_members.clear()  # what was looked for meanwhile
         if not info.module.is_library:
             add_defaults(info, info.traits)
     return info.traits
+
+
+def _derive(elab: Elaboration, info: StructInfo, traits: list[TraitInfo]) -> None:
+    """Give a struct the methods of its traits that edition 2026 derives from its fields."""
+    if any(trait.name == "Writable" and trait.module.is_library for trait in traits):
+        represented = modules.prelude_name(elab, "Representable")
+        if isinstance(represented, TraitInfo):
+            add_trait(elab, represented, traits)
+    fields = [node.target.id for node in info.field_nodes if isinstance(node.target, ast.Name)]
+    for trait in traits:
+        wanted = derived_methods.methods_of(trait.name, info.members.__contains__) if trait.module.is_library else {}
+        for name, make in wanted.items():
+            if name not in info.members:
+                fn = modules.function(elab, make(info.node, fields), info.module, info, info.module.scope)
+                info.members[name] = OverloadSet(name, [fn])
 
 
 def _is_never(node: ast.ConditionalTrait) -> bool:
@@ -146,6 +164,8 @@ def member(elab: Elaboration, ty: StructTy, name: str) -> Member | None:
 def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Member | None:
     """Return the member that a struct inherits from its traits."""
     members = [trait.members[name] for trait in traits_of(elab, info) if name in trait.members]
+    if name in info.members:  # it was derived meanwhile
+        return info.members[name]
     alias = next((one for one in members if isinstance(one, AliasInfo) and one.node.value is not None), None)
     found = alias or defaults_of(name, members, set())
     return found or implied_member(elab, info, name)

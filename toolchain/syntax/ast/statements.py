@@ -1,6 +1,5 @@
 """Statements and declarations."""
 
-from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Union
 
@@ -8,13 +7,25 @@ from ktc.base import unpickling
 from ktc.base.editions import ChosenEdition, Edition
 from ktc.base.records import entity, replace
 from ktc.syntax.ast.expressions import Expr, Node, Param
-
-
-@entity
-class Decorator(Node):
-    """`@value`; `@x("y")` is a Call."""
-
-    value: Expr
+from ktc.syntax.ast.simple_statements import (
+    Alias,
+    Assign,
+    AugAssign,
+    Break,
+    CasePattern,
+    CollectItem,
+    Continue,
+    Decorator,
+    ExprStmt,
+    FromImport,
+    Import,
+    Pass,
+    Raise,
+    Return,
+    StaticAssert,
+    VarDecl,
+    WithItem,
+)
 
 
 @entity
@@ -189,62 +200,6 @@ class TraitDecl(Node):
 
 
 @entity
-class Alias(Node):
-    """`alias name[params]: type = value`, `comptime …`; value None in a trait."""
-
-    name: str
-    name_start: int
-    params: tuple[Param, ...]
-    type: Expr | None
-    value: Expr | None
-
-    @property
-    def is_hidden(self) -> bool:
-        """Return whether it holds the value of `alias a, b = …`, of which `a` and `b` are items: no name has spaces."""
-        return " " in self.name
-
-
-@entity
-class VarDecl(Node):
-    """`var target: type = value`, `ref target = value`; a field of a struct.
-
-    Args:
-        kind: "var" or "ref".
-        target: a Name, or a TupleLit of Names for `var a, b = …`.
-    """
-
-    kind: str
-    target: Expr
-    type: Expr | None
-    value: Expr | None
-
-
-@entity
-class Assign(Node):
-    """`t0 = t1 = value`; `t0: type = value` has one target and a type."""
-
-    targets: tuple[Expr, ...]
-    type: Expr | None
-    value: Expr
-
-
-@entity
-class AugAssign(Node):
-    """`target op= value`; op without the `=`."""
-
-    target: Expr
-    op: str
-    value: Expr
-
-
-@entity
-class ExprStmt(Node):
-    """An expression as a statement."""
-
-    value: Expr
-
-
-@entity
 class If(Node):
     """`if`; an `elif` is an If alone in `orelse`. `comptime`: `@parameter if` / `comptime if`."""
 
@@ -276,35 +231,6 @@ class For(Node):
 
 
 @entity
-class Return(Node):
-    """`return value`."""
-
-    value: Expr | None
-
-
-@entity
-class Raise(Node):
-    """`raise value`; None re-raises."""
-
-    value: Expr | None
-
-
-@entity
-class Break(Node):
-    """`break`."""
-
-
-@entity
-class Continue(Node):
-    """`continue`."""
-
-
-@entity
-class Pass(Node):
-    """`pass`, and `...` as a statement."""
-
-
-@entity
 class Handler(Node):
     """`except name: body`; name "" if not given. `except T` is not in the language."""
 
@@ -323,14 +249,6 @@ class Try(Node):
 
 
 @entity
-class WithItem(Node):
-    """`value as name`; name "" if not given."""
-
-    value: Expr
-    name: str
-
-
-@entity
 class With(Node):
     """`with a as x, b as y: body`."""
 
@@ -339,35 +257,20 @@ class With(Node):
 
 
 @entity
-class CollectItem(Node):
-    """What to do with each item of a comprehension, which the elaborator takes for loops around this; in no text."""
+class Case(Node):
+    """`case pattern if guard: body`."""
 
-    action: Callable[[], None]
-
-
-@entity
-class StaticAssert(Node):
-    """`comptime assert c, m`, `__comptime_assert c, m`."""
-
-    condition: Expr
-    message: Expr | None
+    pattern: CasePattern
+    guard: Expr | None
+    body: "tuple[Stmt, ...]"
 
 
 @entity
-class Import(Node):
-    """`import a.b as c, d`: (("a.b", "c"), ("d", "")) ."""
+class Match(Node):
+    """`match subject: cases`."""
 
-    names: tuple[tuple[str, str], ...]
-
-
-@entity
-class FromImport(Node):
-    """`from ..a.b import c as d, e`: level 2, module "a.b", names (("c", "d"), ("e", "")).
-    `from m import *` has names (("*", ""),)."""
-
-    level: int
-    module: str
-    names: tuple[tuple[str, str], ...]
+    subject: Expr
+    cases: tuple[Case, ...]
 
 
 @entity
@@ -387,5 +290,5 @@ class Module(Node):
 
 Stmt = Union[
     FunctionDecl, StructDecl, Extension, TraitDecl, Alias, VarDecl, Assign, AugAssign, ExprStmt, If, While, For, Return,
-    Raise, Break, Continue, Pass, Try, With, CollectItem, StaticAssert, Import, FromImport,
+    Raise, Break, Continue, Pass, Try, With, Match, CollectItem, StaticAssert, Import, FromImport,
 ]  # fmt: skip

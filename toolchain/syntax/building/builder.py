@@ -223,6 +223,59 @@ class StatementBuilder(BaseBuilder):
     def except_name(self, kids: Kids, start: int, end: int) -> ast.Handler:
         return ast.Handler(start, end, self.word(kids[0]), kids[1])
 
+    # "match" exprs ":" _NEWLINE _INDENT case+ _DEDENT
+    def match_stmt(self, kids: Kids, start: int, end: int) -> ast.Match:
+        return ast.Match(start, end, kids[0], tuple(kids[1:]))
+
+    # "case" case_patterns case_guard ":" block
+    def case(self, kids: Kids, start: int, end: int) -> ast.Case:
+        pattern, guard, body = kids
+        return ast.Case(start, end, pattern, guard, body)
+
+    case_guard = BaseBuilder.optional
+
+    # case_pattern ("|" case_pattern)*
+    def case_patterns(self, kids: Kids, start: int, end: int) -> ast.CasePattern:
+        parts = tuple(self._pattern(kid) for kid in kids)
+        if len(parts) == 1:
+            return parts[0]
+        for part in parts:
+            if _binds(part):
+                self.wrong(part.start, part.end, "an alternative of a pattern cannot declare a name")
+        return ast.CasePattern(start, end, "or", parts=parts)
+
+    def _pattern(self, kid: ast.Expr | ast.CasePattern) -> ast.CasePattern:
+        if isinstance(kid, ast.CasePattern):
+            return kid
+        return ast.CasePattern(kid.start, kid.end, "equal", value=kid)
+
+    # NAME | VAR NAME
+    def case_name(self, kids: Kids, start: int, end: int) -> ast.CasePattern:
+        name = self.word(kids[-1])
+        return ast.CasePattern(start, end, "any" if name == "_" else "bind", name)
+
+    case_var = case_name
+
+    # NAME ("." NAME)+
+    def case_dotted(self, kids: Kids, start: int, end: int) -> ast.Expr:
+        node: ast.Expr = ast.Name(start, self.token_ends[kids[0]], self.word(kids[0]))
+        for token in kids[1:]:
+            node = ast.Attribute(start, self.token_ends[token], node, self.word(token), self.token_starts[token])
+        return node
+
+    # EQUAL bit_xor
+    def case_equal(self, kids: Kids, start: int, end: int) -> ast.CasePattern:
+        return ast.CasePattern(start, end, "equal", value=kids[-1])
+
+    # MINUS (INT | FLOAT)
+    def case_negative(self, kids: Kids, start: int, end: int) -> ast.CasePattern:
+        self.wrong(start, end, "an expression is no pattern", f"write '== {self.text[start:end]}' to compare with it")
+        return ast.CasePattern(start, end, "any", "_")
+
+    # "(" case_patterns ("," case_patterns)+ ","? ")"
+    def case_tuple(self, kids: Kids, start: int, end: int) -> ast.CasePattern:
+        return ast.CasePattern(start, end, "tuple", parts=tuple(kids))
+
     # "with" with_item ("," with_item)* ":" block
     def with_stmt(self, kids: Kids, start: int, end: int) -> ast.With:
         return ast.With(start, end, tuple(kids[:-1]), kids[-1])
@@ -272,3 +325,8 @@ class StatementBuilder(BaseBuilder):
     # NAME ("as" NAME)?
     def from_name(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
         return self.word(kids[0]), self.word(kids[1]) if len(kids) == 2 else ""
+
+
+def _binds(pattern: ast.CasePattern) -> bool:
+    """Return whether a pattern declares a name."""
+    return pattern.kind == "bind" or any(map(_binds, pattern.parts))

@@ -1,5 +1,6 @@
 """Expressions: one method for each rule of the grammar's last section, the production above each."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -70,9 +71,11 @@ class ExpressionBuilder(BaseBuilder):
             prefix, inner, inner_end = literals.split(self.text, begin, stop)
             content = literals.Content(self.text, self.line_ends, "r" in prefix, self.edition)
             try:
-                if "f" in prefix:
+                if "f" in prefix or "t" in prefix:
                     formatted = True
-                    parts += literals.fstring(content, inner, inner_end, self.parse_field)
+                    found = literals.fstring(content, inner, inner_end, self.parse_field)
+                    self._check_fields(found if "t" in prefix else ())
+                    parts += found
                 else:
                     parts.append(ast.StrLit(begin, stop, content.value(inner, inner_end)))
             except LexError as error:
@@ -80,6 +83,13 @@ class ExpressionBuilder(BaseBuilder):
         if not formatted:
             return ast.StrLit(start, end, literals.joined(part.value for part in parts))
         return ast.FString(start, end, tuple(_joined(parts)))
+
+    def _check_fields(self, parts: Sequence[ast.StrLit | ast.FField]) -> None:
+        """The fields of a t-string have neither conversions nor specifications."""
+        for part in parts:
+            if isinstance(part, ast.FField) and (part.conversion or part.spec):
+                help = f"write '{{repr({self.text[part.value.start : part.value.end]})}}'" if part.conversion else ""
+                self.refuse(part.start, part.end, "the format of a field", help or "format the value before")
 
     def true(self, kids: Kids, start: int, end: int) -> ast.BoolLit:
         return ast.BoolLit(start, end, True)

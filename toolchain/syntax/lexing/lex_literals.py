@@ -5,6 +5,7 @@ Input: the text and the tokens so far. Output: offsets, or a `LexError`.
 
 import re
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.syntax.lexing.lex_error import LexError
 
@@ -16,7 +17,9 @@ _STRING_REST = {
     '"""': re.compile(r'(?:[^"\\]++|\\.|"(?!""))*"""', re.DOTALL),
     "'''": re.compile(r"(?:[^'\\]++|\\.|'(?!''))*'''", re.DOTALL),
 }
-_PREFIXES = frozenset(("", "r", "f", "rf", "fr"))
+_PREFIXES = {
+    Edition.Y2025: frozenset(("", "r", "f", "rf", "fr")), Edition.Y2026: frozenset(("", "r", "t", "rt", "tr")),
+}  # fmt: skip
 _CURLY = "\u201c\u201d\u2018\u2019\u201e"
 
 
@@ -46,10 +49,11 @@ class LiteralReader:
 
     Args:
         string: the number of the terminal STRING.
+        edition: of the text.
     """
 
-    def __init__(self, text: str, limit: int, string: int) -> None:
-        self.text, self.limit, self.string = text, limit, string
+    def __init__(self, text: str, limit: int, string: int, edition: Edition) -> None:
+        self.text, self.limit, self.string, self.edition = text, limit, string, edition
         self.types: list[int] = []
         self.ends: list[int] = []
 
@@ -69,10 +73,14 @@ class LiteralReader:
 
     def string_end(self, prefix: str, quote: str, start: int, pos: int) -> int:
         """Return where the string ends whose opening quote ends at `pos`."""
-        if prefix.lower() not in _PREFIXES:
+        if prefix.lower() not in _PREFIXES[self.edition]:
             self.check_quotes(start)
+            if prefix.lower() in _PREFIXES[self.edition.other]:
+                text = f"'{prefix}{quote}' is not in edition {self.edition.value}"
+                instead = prefix.lower().translate(str.maketrans("ft", "tf"))
+                raise LexError(Code.WRONG_EDITION, start, pos, text, f"write '{instead}{quote}'")
             raise LexError(Code.INVALID_LITERAL, start, pos, f"a string cannot start with '{prefix}{quote}'")
-        if "f" in prefix.lower():
+        if not frozenset("ft").isdisjoint(prefix.lower()):
             return self.fstring_end(quote, start, pos)
         found = _STRING_REST[quote].match(self.text, pos, self.limit)
         if found is None:

@@ -51,6 +51,8 @@ _AHEAD = frozenset(("ref", "alias", "comptime", "async"))
 _SOFT = ("raises", "where", "capturing", "escaping", "unified", "ref")
 # Words of other languages; no rule takes them, so that `errors` can say what there is instead.
 FOREIGN = frozenset(("lambda", "class", "assert", "del", "global", "nonlocal", "yield", "let"))
+_WORDS_2026 = ("match", "case")
+"""Keywords of edition 2026 that are names in edition 2025."""
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 # A line that starts with one of these, no deeper than the line that opened a bracket, starts a new statement.
 _STATEMENT = re.compile(
@@ -86,6 +88,8 @@ class Lexer:
             self.words[op + "="] = self.augmented
         # No rule takes -1: an operator or a word that only other languages have.
         self.words.update(dict.fromkeys(FOREIGN - {"assert"}, -1))
+        for word in _WORDS_2026 if edition is Edition.Y2025 else ():
+            self.words.pop(word)
         self.name, self.integer, self.floating, self.string = map(number, ("NAME", "INT", "FLOAT", "STRING"))
         self.newline, self.indent, self.dedent = map(number, ("_NEWLINE", "_INDENT", "_DEDENT"))
         self.end = number("$END")
@@ -127,7 +131,7 @@ class _Run(LiteralReader):
     """The state while one text is cut."""
 
     def __init__(self, lexer: Lexer, text: str, limit: int, apart: Collection[int]) -> None:
-        super().__init__(text, limit, lexer.string)
+        super().__init__(text, limit, lexer.string, lexer.edition)
         self.lexer, self.apart = lexer, apart
         self.joined: list[int] = []
         self.starts: list[int] = []

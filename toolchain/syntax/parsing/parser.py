@@ -15,14 +15,15 @@ from ktc import native
 from ktc.base import unpickling
 from ktc.base.editions import ChosenEdition, Edition
 from ktc.base.records import field_names, numbered, replace
+from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink, in_order
 from ktc.diag.source import Source
 from ktc.syntax import ast
-from ktc.syntax.ast import expressions, statements
+from ktc.syntax.ast import expressions, simple_statements, statements
 from ktc.syntax.editions import assign
 from ktc.syntax.parsing.tables import Store, Tables, grammar_text, load_tables
 
-numbered(1, expressions, statements)
+numbered(1, expressions, simple_statements, statements)
 
 
 def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables | None = None) -> ast.Module | None:
@@ -64,12 +65,16 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
     return module
 
 
+_OF_FORMS = frozenset((Code.SYNTAX_ERROR, Code.WRONG_EDITION, Code.INVALID_LITERAL))
+"""Errors that a text of the other edition can have."""
+
+
 def _with_other_edition(source: Source, sink: Sink, tables: Tables) -> list[Diagnostic]:
     """Return the syntax errors of a text; where it is right in the other edition, the first one says so."""
     from ktc.syntax.parsing.lalr import Parser  # late: only for errors
 
-    chosen, found = source.edition, in_order(sink.diagnostics)
-    if chosen is None or source.is_library or not found:
+    chosen, found = source.edition, list(sink.diagnostics)
+    if chosen is None or source.is_library or not {one.code for one in found} <= _OF_FORMS:
         return found
     other = chosen.edition.other
     source.edition = ChosenEdition(other, "")
@@ -78,10 +83,10 @@ def _with_other_edition(source: Source, sink: Sink, tables: Tables) -> list[Diag
     finally:
         source.edition = chosen
     if is_right:
-        first = found[0]
+        first = in_order(found)[0]
         hint = f"the file is right in edition {other.value}, and is read in edition {chosen.edition.value} by"
         help = "; ".join((*([first.help] if first.help else []), f"{hint} {chosen.reason}: '--edition {other.value}'"))
-        found[0] = replace(first, help=help)
+        found[found.index(first)] = replace(first, help=help)
     return found
 
 
