@@ -5,13 +5,13 @@ fixed by a list (`elaborate/instances/library_archive.py`), and the object of a 
 needed it first, so the same program becomes the same executable with a full archive and with an empty one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from ktc import passes
 from ktc.base.cache import Cache
 from ktc.base.records import entity, replace
-from ktc.codegen.module import lower_host
+from ktc.codegen.module import LlvmModule, lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
 from ktc.driver.front_end import kept_library
@@ -20,9 +20,16 @@ from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.model.body_store import pack
 from ktc.emit import device
+from ktc.emit.job_steps import Usage
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Function, Unit
 from ktc.ir.read_only import read_only_arguments
+
+_BATCHES = 3
+"""Jobs for each process of LLVM: more are slower to start, and fewer may end at different times."""
+
+Told = Callable[[int, int, Usage | None], None]
+"""Told how many functions are compiled, of how many, and what a job took."""
 
 
 @entity
@@ -32,41 +39,55 @@ class Archive:
     Args:
         library: what the elaborator has to know of it.
         code: what is compiled.
-        new: declarations of functions that are being compiled, None for variables. tickets: of their jobs.
-        needs: as `KeptCode.needs`, of what is being compiled.
+        new: declarations of functions that are being compiled, None for variables. needs: as `KeptCode.needs`, of them.
+        modules: of these. jobs: the symbols that each job is for, and its ticket.
     """
 
     config: Config
     library: Library
     code: KeptCode
     new: dict[str, Function | None] = field(default_factory=dict)
-    tickets: dict[str, int] = field(default_factory=dict)
     needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    modules: dict[str, LlvmModule] = field(default_factory=dict)
+    jobs: list[tuple[list[str], int]] = field(default_factory=list)
 
     def compile(self, units: Mapping[str, Unit], workers: Workers) -> None:
         """Have LLVM compile what the archive lacks; `units` are settled."""
-        config, new = self.config, {symbol: unit for symbol, unit in units.items() if symbol not in self.tickets}
+        config, new = self.config, {symbol: unit for symbol, unit in units.items() if symbol not in self.modules}
         modules = {symbol: lower_host(unit, {}, "", config.debug, config.level) for symbol, unit in new.items()}
-        for symbol in sorted(modules, key=lambda one: (-len(modules[one].text), one)):  # the longest first
-            self.tickets[symbol] = workers.submit(device.host_job(modules[symbol], "object", config.level))
-            self.needs[symbol] = references(new[symbol])
-            function = new[symbol].functions.get(symbol)
+        self.modules |= modules
+        for symbol, unit in new.items():
+            self.needs[symbol] = references(unit)
+            function = unit.functions.get(symbol)
             self.new[symbol] = None if function is None else _declaration(function)
+        order = sorted(modules, key=lambda one: (-len(modules[one].text), one))
+        count = min(len(order), max(1, config.jobs) * _BATCHES)
+        for symbols in [order[first::count] for first in range(count)]:
+            ticket = workers.submit(device.library_job([modules[one] for one in symbols], config.level))
+            self.jobs.append((symbols, ticket))
 
-    def finished(self, cache: Cache, workers: Workers, told: Callable[[int, int], None] | None = None) -> None:
-        """Wait for what is being compiled, and keep it; `told` how many functions are done, of how many."""
-        if not self.tickets:
+    def finished(self, cache: Cache, workers: Workers, told: Told | None = None) -> None:
+        """Wait for what is being compiled, and keep it; `told` after each job."""
+        if not self.jobs:
             return
         objects: dict[str, bytes] = {}
-        for symbol, ticket in self.tickets.items():
-            objects[symbol] = bytes(workers.result(ticket))
+        for symbols, ticket in self.jobs:
+            objects |= zip(symbols, self._result(symbols, ticket, workers), strict=True)
             if told is not None:
-                told(len(objects), len(self.tickets))
+                told(len(objects), len(self.modules), workers.usage.get(ticket))
         functions = {symbol: pack(function) for symbol, function in self.new.items() if function is not None}
         made = KeptCode(functions, objects, dict(self.needs))
-        self.tickets.clear()
+        self.jobs.clear()
         self.code = made.joined(self.code)
         kept_library.keep_code(self.config, cache, self.code)
+
+    def _result(self, symbols: Sequence[str], ticket: int, workers: Workers) -> Sequence[bytes]:
+        try:
+            made: Sequence[bytes] = workers.result(ticket)
+        except Bug:  # LLVM died of one of them: each for itself, and that one in another way
+            jobs = [device.host_job(self.modules[symbol], "object", self.config.level) for symbol in symbols]
+            made = [bytes(workers.result(one)) for one in [workers.submit(job) for job in jobs]]
+        return made
 
     def objects(self, host: Unit) -> tuple[bytes, ...]:
         """Return the objects that a program's host needs; all are compiled."""

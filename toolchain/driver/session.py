@@ -12,6 +12,7 @@ from ktc.config import Config
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.driver.timing.timeline import Phase, Timeline
+from ktc.emit.job_steps import Usage
 from ktc.ir.exports import Exports
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
@@ -74,9 +75,11 @@ class Session:
         """The stage that runs, or that failed."""
         return self.timeline.current
 
-    def note_library(self, done: int, of: int) -> None:
-        """Note how many functions of the library are compiled."""
+    def note_library(self, done: int, of: int, usage: Usage | None) -> None:
+        """Note how many functions of the library are compiled, and what a job for some of them took."""
         self.library_done = (done, of)
+        if usage is not None:
+            self.timeline.job(usage)
 
     def emitter(self) -> str:
         """Return a digest of what makes images and objects; the cache keeps it for each state of ktc's sources."""

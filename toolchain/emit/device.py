@@ -128,6 +128,11 @@ def host_job(module: ModuleText, kind: str, level: int) -> Job:
     return with_spare(Job("the host's code", name, (module, level), timed=kind == "object"))
 
 
+def library_job(modules: Sequence[ModuleText], level: int) -> Job:
+    """Return the job that makes an object of each of the library's functions; LLVM may die of one of them."""
+    return Job("the library", "ktc.emit.host:object_files", (tuple(modules), level), timed=True)
+
+
 def with_spare(job: Job) -> Job:
     """Return a processor's job that is tried again, without LLVM's vectorisers, if LLVM dies of it."""
     again = Job(job.name, "ktc.emit.host:in_single_steps", (job.function, job.arguments), job.timed, last=True)

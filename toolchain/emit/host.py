@@ -27,6 +27,16 @@ def object_file(module: ModuleText, level: int, steps: list[Step] | None = None)
             return llvm.object_code(optimised, module.target, level)
 
 
+def object_files(modules: Sequence[ModuleText], level: int, steps: list[Step] | None = None) -> tuple[bytes, ...]:
+    """Return the objects of several modules, each as `object_file` makes it."""
+    machines, made = llvm.Machines(), list[bytes]()
+    with step(steps, "compile", "library", sum([instructions(module.text) for module in modules])):
+        for module in modules:
+            with llvm.optimized(module.text, module.target, level, machines=machines) as optimised:
+                made.append(llvm.object_code(optimised, module.target, level, machines))
+    return tuple(made)
+
+
 def assembly(module: ModuleText, level: int) -> str:
     """Return the assembly, optimised at -O`level`."""
     with llvm.optimized(module.text, module.target, level) as optimised:

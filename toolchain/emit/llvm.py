@@ -59,6 +59,20 @@ def machine(target: Target, level: int, emits: bool = False) -> llvm.TargetMachi
     )
 
 
+class Machines:
+    """Target machines, each made once: with a new one LLVM finds out again what the processor can do, 2 ms a module."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[Target, int, bool], llvm.TargetMachine] = {}
+
+    def get(self, target: Target, level: int, emits: bool = False) -> llvm.TargetMachine:
+        """Return the machine with which LLVM optimises, or emits."""
+        key = (target, level, emits)
+        if key not in self._made:
+            self._made[key] = machine(target, level, emits)
+        return self._made[key]
+
+
 @contextmanager
 def parsed(text: str, name: str = "") -> Iterator[llvm.ModuleRef]:
     """Read and verify LLVM assembly; `name` is the kernel's, for the message. The module is gone after the `with`.
@@ -96,18 +110,22 @@ def _verify(module: llvm.ModuleRef) -> None:
 
 
 @contextmanager
-def optimized(text: str, target: Target, level: int, name: str = "", is_cut: bool = False) -> Iterator[llvm.ModuleRef]:
+def optimized(
+    text: str, target: Target, level: int, name: str = "", is_cut: bool = False, machines: Machines | None = None
+) -> Iterator[llvm.ModuleRef]:
     """Read `text` and run LLVM's default pipeline of -O`level` over it; gives llvmlite's module as `parsed` does.
 
     Args:
         is_cut: it is a kernel whose threads are loops (`workgroups`), simplified already.
+        machines: for a caller with several modules.
     """
-    if "!unpredictable" in text and target.triple.startswith("x86_64"):
-        keep_moves()
+    machines = machines or Machines()
+    if target.triple.startswith("x86_64"):
+        keep_moves("!unpredictable" in text)
     if target.checks and target.vendor == "cpu" and target.entry != "blocks":
         from ktc.emit.checks.weave import instrumented  # late: only with some options
 
-        text = instrumented(text, target.checks, target.is_device, machine(target, level))
+        text = instrumented(text, target.checks, target.is_device, machines.get(target, level))
     if target.artefact == "spirv":
         from ktc.emit.spirv.routines import with_routines  # late: only for some targets
 
@@ -115,7 +133,7 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
     with parsed(text + routines(text, target) if target.vendor == "cpu" else text, name) as module:
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
-        _run_pipeline(module, text, target, level, is_cut)
+        _run_pipeline(module, text, target, level, is_cut, machines)
         if target.vendor == "apple" and (after := as_global(before := llvm_text(module))) != before:
             with _with_global_pointers(after, target, max(level, 1), name) as better:
                 yield better
@@ -123,7 +141,7 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
         has_turns = target.vendor == "cpu" and "!llvm.access.group" in text and "@llvm.coro." not in text
         if has_turns and interleaving.is_doubtful(llvm_text(module)):
             with parsed(text + routines(text, target), name) as other, _without_interleaving():
-                _run_pipeline(other, text, target, level, is_cut)
+                _run_pipeline(other, text, target, level, is_cut, machines)
                 yield other
             return
         if target.vendor not in _COUNTS_IN_LLVM and level >= MIN_VECTOR_LEVEL:
@@ -149,7 +167,7 @@ def _with_global_pointers(text: str, target: Target, level: int, name: str) -> I
     """Optimise a module again whose loads of generic pointers have become loads of global ones."""
     for _ in range(_MOST_LOADS):
         with parsed(text, name) as module:
-            _run_pipeline(module, text, target, level, False)
+            _run_pipeline(module, text, target, level, False, Machines())
             before = llvm_text(module)
         text = as_global(before)
         if text == before:
@@ -192,7 +210,9 @@ def simplify(module: llvm.ModuleRef, target: Target, function: str) -> None:
             builder.getModulePassManager().run(module, builder)
 
 
-def _run_pipeline(module: llvm.ModuleRef, text: str, target: Target, level: int, is_cut: bool) -> None:
+def _run_pipeline(
+    module: llvm.ModuleRef, text: str, target: Target, level: int, is_cut: bool, machines: Machines
+) -> None:
     # The passes of higher levels would unroll loops over threads, or pull conditions out of them, before they are
     # vectors.
     options = llvm.create_pipeline_tuning_options(speed_level=min(level, 1) if is_cut else level)
@@ -203,7 +223,7 @@ def _run_pipeline(module: llvm.ModuleRef, text: str, target: Target, level: int,
     options.slp_vectorization = level >= MIN_VECTOR_LEVEL and packs and not is_cut
     options.loop_interleaving = vectorise
     options.loop_unrolling = level >= MIN_VECTOR_LEVEL
-    builder = llvm.create_pass_builder(machine(target, level), options)
+    builder = llvm.create_pass_builder(machines.get(target, level), options)
     builder.getModulePassManager().run(module, builder)
     if level == 0 and target.vendor != "cpu":
         _keep_in_registers(module, builder)
@@ -259,9 +279,9 @@ def skip_strength_reduction() -> None:
     llvm.set_option("ktc", "--opt-disable=slsr")
 
 
-def keep_moves() -> None:
-    """Let no conditional move become a jump, in this process from now on: for x86 the note on a `select` is lost."""
-    llvm.set_option("ktc", "-x86-cmov-converter=false")
+def keep_moves(keeps: bool) -> None:
+    """Let conditional moves of what is emitted next become no jumps, or let them: x86 forgets notes on a `select`."""
+    llvm.set_option("ktc", f"-x86-cmov-converter={'false' if keeps else 'true'}")
 
 
 def skip_vectorisers() -> None:
@@ -280,9 +300,9 @@ def assembly(module: llvm.ModuleRef, target: Target, level: int) -> str:
     return str(machine(target, level, emits=True).emit_assembly(module))
 
 
-def object_code(module: llvm.ModuleRef, target: Target, level: int) -> bytes:
+def object_code(module: llvm.ModuleRef, target: Target, level: int, machines: Machines | None = None) -> bytes:
     """Return the relocatable object of an optimised module; NVIDIA has none."""
-    return bytes(machine(target, level, emits=True).emit_object(module))
+    return bytes((machines or Machines()).get(target, level, emits=True).emit_object(module))
 
 
 def llvm_text(module: llvm.ModuleRef) -> str:
