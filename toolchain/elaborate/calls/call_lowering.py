@@ -188,6 +188,9 @@ def _values(body: Body, found: Candidate, span: Span) -> Values:
 def _keywords(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span) -> Val:
     """Collect the keyword arguments that no argument declares in a dictionary."""
     assert isinstance(sig.ty, StructTy)
+    whole = slot[0].value if len(slot) == 1 and not slot[0].name else None
+    if isinstance(whole, (RValue, Place, ConstValue)) and whole.ty is sig.ty:  # `f(**keywords^)`
+        return whole
     made = materialization.as_place(body, call(body, sig.ty, [], [], span))
     inner = sig.ty.params[0]
     insert = FunctionValue(well_known.known_methods(body.elab, sig.ty, "_insert"), (), (), sig.ty)

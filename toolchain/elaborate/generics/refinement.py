@@ -75,13 +75,14 @@ def _promises(
     return found
 
 
-def _calls(conditions: Sequence[ast.Expr]) -> Iterator[ast.Call]:
-    work = list(conditions)
+def _calls(conditions: Sequence[ast.Expr]) -> list[ast.Call]:
+    work, found = list(conditions), list[ast.Call]()
     while work:
-        match work.pop():
-            case ast.BoolOp(op="and", left=left, right=right):
-                work += [right, left]
-            case ast.TupleLit(items=(first, *_)):  # with a message
-                work.append(first)
-            case ast.Call(func=ast.Name(id="conforms_to"), args=(_, _)) as node:
-                yield node
+        node = work.pop()
+        if isinstance(node, ast.BoolOp) and node.op == "and":
+            work += [node.right, node.left]
+        elif isinstance(node, ast.TupleLit) and node.items:  # with a message
+            work.append(node.items[0])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "conforms_to":
+            found += [node] if len(node.args) == 2 else []
+    return found

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable
 
+from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -12,11 +13,12 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.model.declarations import Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import ConstValue, StructTy
+from ktc.elaborate.model.types import ConstValue, ParameterPack, StructTy
 from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val, Var
 from ktc.elaborate.resolve.hints import iteration_hint
 from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE, iteration_help
 from ktc.elaborate.statements import assignment_targets, item_assignments, variable_declarations
+from ktc.elaborate.statements.stop_iteration import ends_by_error, next_or_leave
 from ktc.elaborate.statements.unrolling import iterate, next_item
 from ktc.elaborate.tree.argument_uses import jumps
 from ktc.elaborate.types import struct_members, type_printer, well_known
@@ -103,6 +105,9 @@ def for_(body: Body, node: ast.For) -> None:
         return
     span = body.at(node.iter)
     iterable = body.api.expr(body, node.iter)
+    if isinstance(iterable, ParameterPack) and body.frame.module.edition is Edition.Y2026:
+        unrolled(body, node)
+        return
     if not isinstance(iterable, (RValue, Place, ConstValue)):
         body.fail(Code.TYPE_MISMATCH, "this cannot be iterated over", span)
     iterable = conversions.materialize(body, iterable)
@@ -116,7 +121,13 @@ def for_(body: Body, node: ast.For) -> None:
     if isinstance(iterable, Place) and iterable.local is not None and held.local is not None:
         held.local.points_to = (*held.local.points_to, iterable.local)
 
+    by_error = ends_by_error(body, place)
+    items: list[Place] = []
+
     def head(exit_: Callable[[], None]) -> None:
+        if by_error:
+            items.append(next_or_leave(body, place, exit_, node.iter, span))
+            return
         more = conditions.condition(body, operators.dunder(body, place, "__has_next__", [], node.iter), node.iter)
         body.open()
         exit_()
@@ -129,7 +140,7 @@ def for_(body: Body, node: ast.For) -> None:
     in_memory = _gives_parameter(body, place.ty)
 
     def iteration() -> None:
-        item = next_item(body, place, node.iter, span, by_trait)
+        item = items.pop() if by_error else next_item(body, place, node.iter, span, by_trait)
         if in_memory and node.convention == "ref" and isinstance(item, RValue):
             item = materialization.as_place(body, item)
         loop_body(body, node, item)
@@ -178,7 +189,8 @@ def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:
             iteration_hint(name, body.at(node).source.text[node.start : node.end]) or iteration_help(name, own),
         )
     by_reference = struct_members.method_set(body.elab, iterator.ty, "__next_ref__") is not None
-    for method in ("__has_next__", "__next__")[: 2 - by_reference]:
+    methods = ("__next__",) if ends_by_error(body, iterator) else ("__has_next__", "__next__")[: 2 - by_reference]
+    for method in methods:
         if struct_members.method_set(body.elab, iterator.ty, method) is None:
             place_operations.require_bound(body, iterator, method, node)
             given = type_printer.type_name(body.elab, iterator.ty)

@@ -46,7 +46,6 @@ def match(body: Body, node: ast.Match) -> None:
     body.assignments.assigned = after
     inside, reaches = body.close(), not body.dead or done in body.flow.used_labels
     body.set_dead(False)
-    body.emit(nodes.Mark("use", held.local)) if held.local is not None and reaches else None
     body.emit(nodes.Block(done, inside))
     body.set_dead(not reaches)
 

@@ -4,7 +4,8 @@ Input: a struct's declaration and its fields. Output: declarations of methods, a
 that the user could give another meaning are those of the prelude that begin with two underscores.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from ktc.syntax import ast
 
@@ -114,6 +115,11 @@ def hashed(node: ast.StructDecl, fields: list[str]) -> ast.FunctionDecl:
 
 Make = Callable[[ast.StructDecl, list[str]], ast.FunctionDecl]
 
+_METHODS: Mapping[str, Mapping[str, Make]] = MappingProxyType({
+    "Writable": {"write_to": write_to}, "EqualityComparable": {"__eq__": equal, "__ne__": unequal},
+    "Hashable": {"__hash__": hashed},
+})  # fmt: skip
+
 
 def methods_of(trait: str, has: Callable[[str], bool]) -> dict[str, Make]:
     """Return the methods of a trait of the library that are derived where a struct lacks them.
@@ -121,13 +127,6 @@ def methods_of(trait: str, has: Callable[[str], bool]) -> dict[str, Make]:
     Args:
         has: whether the struct has a method of its own.
     """
-    match trait:
-        case "Writable":
-            return {"write_to": write_to}
-        case "Representable":
-            return {"__repr__": represent_by_writing if has("write_repr_to") else represent}
-        case "EqualityComparable":
-            return {"__eq__": equal, "__ne__": unequal}
-        case "Hashable":
-            return {"__hash__": hashed}
-    return {}
+    if trait == "Representable":
+        return {"__repr__": represent_by_writing if has("write_repr_to") else represent}
+    return dict(_METHODS.get(trait, {}))

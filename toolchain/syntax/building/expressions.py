@@ -232,6 +232,10 @@ class ExpressionBuilder(BaseBuilder):
     # postfix "[" sub_args "]"
     def subscript(self, kids: Kids, start: int, end: int) -> ast.Subscript:
         args, keywords = self.arguments(kids[1], mixed=True)  # `LayoutTensor[mut=True, dtype]` is legal
+        if self.is_2026 and args and isinstance(args[-1], ast.EllipsisLit):  # all that stand behind are open
+            at, stop = args[-1].start, args[-1].end
+            args = (*args[:-1], ast.Star(at, stop, ast.Name(at, stop, "_")))
+            keywords = (*keywords, ast.Keyword(at, stop, "", ast.Name(at, stop, "_")))
         return ast.Subscript(start, end, kids[0], args, keywords)
 
     def arguments(
@@ -252,6 +256,8 @@ class ExpressionBuilder(BaseBuilder):
     # NAME "=" expr
     def keyword(self, kids: Kids, start: int, end: int) -> ast.Keyword:
         return ast.Keyword(start, end, self.word(kids[0]), kids[1])
+
+    keyword_slice = keyword
 
     # "*" expr
     def star(self, kids: Kids, start: int, end: int) -> ast.Star:

@@ -20,7 +20,7 @@ from ktc.diag.diagnostic import Diagnostic, Sink, in_order
 from ktc.diag.source import Source
 from ktc.syntax import ast
 from ktc.syntax.ast import expressions, simple_statements, statements
-from ktc.syntax.editions import assign
+from ktc.syntax.editions import PROJECT_FILE, assign
 from ktc.syntax.parsing.tables import Store, Tables, grammar_text, load_tables
 
 numbered(1, expressions, simple_statements, statements)
@@ -85,7 +85,8 @@ def _with_other_edition(source: Source, sink: Sink, tables: Tables) -> list[Diag
     if is_right:
         first = in_order(found)[0]
         hint = f"the file is right in edition {other.value}, and is read in edition {chosen.edition.value} by"
-        help = "; ".join((*([first.help] if first.help else []), f"{hint} {chosen.reason}: '--edition {other.value}'"))
+        switch = "" if PROJECT_FILE in chosen.reason else f": '--edition {other.value}'"
+        help = "; ".join((*([first.help] if first.help else []), f"{hint} {chosen.reason}{switch}"))
         found[found.index(first)] = replace(first, help=help)
     return found
 
