@@ -12,6 +12,8 @@ from ktc.elaborate.builder import ir_values, place_operations
 from ktc.elaborate.calls import call_lowering, conversions, overload_resolution, parameter_inference
 from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.expressions import collection_literals, operands
+from ktc.elaborate.instances import work_queue
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
@@ -89,6 +91,16 @@ def _literals(body: Body, name: str, left: ConstValue, right: Val, node: ast.Nod
         if converted is not None:
             return dunder(body, converted, f"__{name}__", [right], node)
     return None
+
+
+def type_of_call(body: Body, value: Val, name: str, node: ast.Node) -> Ty:
+    """Return the type of what a method gives that takes no arguments; nothing is emitted."""
+    inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
+    inner.site.is_reflected = True
+    with work_queue.unrequested(body.elab):
+        made = dunder(inner, value, name, [], node)
+    assert made is not None  # it has such a method
+    return made.ty
 
 
 def dunder(body: Body, base: Result, name: str, args: Sequence[Result], node: ast.Node) -> Val | None:

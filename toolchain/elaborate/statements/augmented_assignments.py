@@ -26,7 +26,7 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
     target = node.target
     if isinstance(target, ast.Subscript):
         base = body.api.expr(body, target.base)
-        args = [item_assignments.index_arg(body, item) for item in target.args]
+        args = item_assignments.index_args(body, target)
         setter = (
             struct_members.method_set(body.elab, base.ty, "__setitem__")
             if isinstance(base, (RValue, Place, ConstValue))

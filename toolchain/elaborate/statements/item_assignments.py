@@ -125,7 +125,7 @@ def set_attribute(body: Body, base: Val, name: str, value: Result, node: ast.Nod
 def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: ast.Node) -> None:
     """Elaborate `a[i] = v`: the index is evaluated before the value."""
     base = body.api.expr(body, target.base)
-    args = [index_arg(body, item) for item in target.args]
+    args = index_args(body, target)
     setter = (
         struct_members.method_set(body.elab, base.ty, "__setitem__")
         if isinstance(base, (RValue, Place, ConstValue))
@@ -148,6 +148,12 @@ def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: ast.Nod
     assign_item(body, place, made, target, base)
 
 
+def index_args(body: Body, target: ast.Subscript) -> list[Arg]:
+    """Return the indices of an item that is assigned to; those with names stand last."""
+    named = [collection_literals.keyword(body, item) for item in target.keywords]
+    return [*(index_arg(body, item) for item in target.args), *named]
+
+
 def index_arg(body: Body, item: ast.Expr) -> Arg:
     arg = operands.arg(body, item)
     if isinstance(arg.value, Place) and struct_types.abi(body.elab, arg.value.ty) == "direct":
@@ -168,7 +174,8 @@ def apply_index(body: Body, base: Result, args: list[Arg], node: ast.Node) -> Va
     if all(len(fn.node.args) == 1 and fn.node.params for fn in getter.functions):
         fn = FunctionValue(getter, tuple(evaluation.param(body, a.value, a.span) for a in args), (), base.ty)
         return call_lowering.call_fn(body, fn, [Arg(base, span)], [], span, True)
-    return call_lowering.call_fn(body, FunctionValue(getter, (), (), base.ty), [Arg(base, span), *args], [], span, True)
+    given, named = [Arg(base, span), *(arg for arg in args if not arg.name)], [arg for arg in args if arg.name]
+    return call_lowering.call_fn(body, FunctionValue(getter, (), (), base.ty), given, named, span, True)
 
 
 def assign_item(body: Body, place: Result, value: Result, node: ast.Node, base: Result) -> None:
@@ -200,8 +207,9 @@ def prepared_item(body: Body, target: ast.Subscript) -> Callable[[Result], None]
     base = body.api.expr(body, target.base)
     if isinstance(base, (RValue, Place, ConstValue)) and struct_members.method_set(body.elab, base.ty, "__setitem__"):
         args = [operands.arg(body, item) for item in target.args]
+        args += [collection_literals.keyword(body, item) for item in target.keywords]
         return lambda value: store_at_index(body, base, args, value, target)
-    place = apply_index(body, base, [index_arg(body, item) for item in target.args], target)
+    place = apply_index(body, base, index_args(body, target), target)
     return lambda value: assign_item(body, place, value, target, base)
 
 
@@ -213,7 +221,7 @@ def prepared_attribute(body: Body, target: ast.Attribute, node: ast.Node) -> Cal
 
 def store_in_item(body: Body, target: ast.Subscript, value: Result) -> None:
     """Store an elaborated value in an item."""
-    base, args = body.api.expr(body, target.base), [index_arg(body, item) for item in target.args]
+    base, args = body.api.expr(body, target.base), index_args(body, target)
     store_at_index(body, base, args, value, target)
 
 
@@ -241,7 +249,8 @@ def call_setitem(body: Body, base: Val, setter: OverloadSet, args: list[Arg], va
         return
     name = _value_keyword(setter, len(args))
     given, named = ([Arg(base, span), *args], [Arg(value.value, value.span, name)]) if name else ([], [])
-    given = given or [Arg(base, span), *args, value]
+    given = given or [Arg(base, span), *(arg for arg in args if not arg.name), value]
+    named += [arg for arg in args if arg.name]
     call_lowering.call_fn(body, FunctionValue(setter, (), (), ty), given, named, span, True)
 
 

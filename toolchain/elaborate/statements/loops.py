@@ -18,8 +18,7 @@ from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val,
 from ktc.elaborate.resolve.hints import iteration_hint
 from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE, iteration_help
 from ktc.elaborate.statements import assignment_targets, item_assignments, variable_declarations
-from ktc.elaborate.statements.stop_iteration import ends_by_error, next_or_leave
-from ktc.elaborate.statements.unrolling import iterate, next_item
+from ktc.elaborate.statements.unrolling import ends_by_error, iterate, next_item, next_or_leave
 from ktc.elaborate.tree.argument_uses import jumps
 from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.ir import nodes, ops, types

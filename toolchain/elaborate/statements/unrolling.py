@@ -1,13 +1,19 @@
-"""The values over which a loop is unrolled. Input: a compile-time iterable. Output: its values as constants."""
+"""Items of iterators: the next one in a loop, and all of a compile-time iterable, over which a loop is unrolled.
+
+Input: an iterator. Output: an item, for which an iterator of edition 2026 may leave the loop by an error; or constants.
+"""
+
+from collections.abc import Callable
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.builder import place_operations
+from ktc.elaborate.builder import locals, partial_moves, place_operations
 from ktc.elaborate.comptime import evaluation, running
 from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.types import ConstValue, ParameterArgument, ParameterPack
 from ktc.elaborate.model.values import Place, Result, Val
+from ktc.elaborate.statements import exits
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.ir import nodes, types
 from ktc.ir.interpreter.interpret import EvaluationError
@@ -54,6 +60,30 @@ def next_item(body: Body, iterator: Place, node: ast.Node, span: Span, by_trait:
     if item is None:
         body.fail(Code.TYPE_MISMATCH, f"'{name}' of the iterator cannot be called", span)
     return item
+
+
+def ends_by_error(body: Body, iterator: Val) -> bool:
+    """Return whether an iterator says by an error that nothing is left."""
+    following = struct_members.method_set(body.elab, iterator.ty, "__next__")
+    raises = following is not None and any(fn.raises for fn in following.functions)
+    return raises and struct_members.method_set(body.elab, iterator.ty, "__has_next__") is None
+
+
+def next_or_leave(body: Body, iterator: Place, leave: Callable[[], None], node: ast.Expr, span: Span) -> Place:
+    """Emit the call of `__next__`; an error leaves the loop. Returns the item's place."""
+    item, end = locals.temporary(body, operators.type_of_call(body, iterator, "__next__", node)), body.fresh()
+
+    def fetch() -> None:
+        place_operations.init_moved(body, item.ty, item.pointer, next_item(body, iterator, node, span, True), span)
+        partial_moves.mark(body, "init", item)
+
+    body.open()
+    if exits.guarded(body, fetch, end, ()) is not None:
+        leave()
+    inside = body.close()
+    body.set_dead(False)
+    body.emit(nodes.Block(end, inside))
+    return Place(item.ty, item.pointer, True, item.local, (), True)
 
 
 def _iterations(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> list[ConstValue]:
