@@ -21,6 +21,7 @@ $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	$(VENV)/bin/python -m ktc.syntax.ahead stdlib toolchain/prebuilt
 	$(VENV)/bin/python -m compileall -q toolchain # where PYTHONDONTWRITEBYTECODE is set, nothing else would
 	@touch $@
 

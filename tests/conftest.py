@@ -4,7 +4,6 @@ import faulthandler
 import fcntl
 import gc
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -71,7 +70,7 @@ def shared_tables(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def library_cache(cache_folder: Path) -> Path:
-    """A cache that holds the compiled library for the CPU and for sm_90, and no program: to be copied."""
+    """A cache with what a small program has needed of the library, and no other program: to be copied."""
     folder = cache_folder.parent / "library-cache"
     folder.mkdir(exist_ok=True)
     with open(folder / "lock", "w") as lock:
@@ -81,18 +80,11 @@ def library_cache(cache_folder: Path) -> Path:
             words = ["build", "--target-accelerator", "sm_90,cpu", "empty.kpy"]
             done = run_ktc(words, folder / "cache", folder)
             assert done.returncode == 0, done.stderr
-            shutil.copytree(folder / "cache", cache_folder, dirs_exist_ok=True)
             (folder / "made").touch()
     return folder / "cache"
 
 
 @pytest.fixture(scope="session")
-def program_cache(cache_folder: Path, library_cache: Path) -> Path:
-    """The cache of the test run, with that library in it: for whole programs."""
+def program_cache(cache_folder: Path) -> Path:
+    """The cache of the test run, for whole programs: they fill the library's archive for one another."""
     return cache_folder
-
-
-@pytest.fixture
-def rare_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `run_ktc(rare=True)`, for a test that calls the compiler in this process."""
-    monkeypatch.setattr("ktc.driver.library_archive.find", lambda *_: None)

@@ -153,21 +153,19 @@ def printed(what: str, code: int, variables: tuple[tuple[str, str], ...]) -> str
         ValueError: it ends with another exit code.
     """
     environment, words = dict(variables), shlex.split(what)
-    rare = words[:2] == ["ktc", "debug"]
     if words[0] == "env" and "ktc" in words:
-        rare = True
         at = words.index("ktc")
         environment |= dict(word.split("=", 1) for word in words[1:at])
         words = words[at:]
     if words[0] == "ktc":
-        done = run_ktc(words[1:], Path(environment["KTC_CACHE_DIR"]), ROOT, variables=environment, rare=rare)
+        done = run_ktc(words[1:], Path(environment["KTC_CACHE_DIR"]), ROOT, variables=environment)
     else:
         done = subprocess.run(
             words, cwd=ROOT, env=environment, text=True, capture_output=True, check=False, timeout=300
         )
     if done.returncode != code:
         raise ValueError(f"'{what}' exits with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return re.sub(r"^ktc: compiling the standard library.*\n", "", done.stdout + done.stderr, flags=re.MULTILINE)
+    return done.stdout + done.stderr
 
 
 def pieces(shown: str, whole: str) -> str:

@@ -113,13 +113,11 @@ def run_ktc(
     folder: Path,
     text_in: str = "",
     variables: Mapping[str, str] | None = None,
-    rare: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line in a folder, in a copy of this process: loading ktc costs more than most programs.
 
     Args:
         variables: of the environment, beside those of this process.
-        rare: few tests build with these options; see `without_archive`.
     """
     load_ktc()
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
@@ -134,20 +132,10 @@ def run_ktc(
                 {**environment(cache), **(variables or {})},
                 folder,
                 (given.fileno(), out.fileno(), errors.fileno()),
-                rare,
             )
         status = _wait(pid, words)
         texts = [_text_of(file) for file in (out, errors)]
     return subprocess.CompletedProcess(words, os.waitstatus_to_exitcode(status), *texts)
-
-
-def without_archive() -> None:
-    """Have this process compile what a program uses of the library with the program.
-
-    Compiling the library for the cache takes 15 to 25 s of CPU time for each level and kind of debug information; a
-    program without it takes two. So this is quicker where only a test or two build with the same options.
-    """
-    importlib.import_module("ktc.driver.library_archive").find = lambda *_: None  # type: ignore[attr-defined]
 
 
 @functools.cache
@@ -159,9 +147,7 @@ def load_ktc() -> None:
     gc.freeze()
 
 
-def _become_ktc(
-    words: list[str], environment: dict[str, str], folder: Path, files: tuple[int, int, int], rare: bool
-) -> NoReturn:
+def _become_ktc(words: list[str], environment: dict[str, str], folder: Path, files: tuple[int, int, int]) -> NoReturn:
     """Go on as the command `ktc`; never returns into the tests."""
     code = 1
     try:
@@ -175,8 +161,6 @@ def _become_ktc(
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
-        if rare:
-            without_archive()
         sys.argv = ["ktc", *words]
         commands = importlib.import_module("ktc.cli.commands")
         commands.entry()

@@ -44,10 +44,10 @@ def run(program_cache: Path, tmp_path: Path) -> Run:
 
 
 def run_checked(
-    cache: Path, folder: Path, path: Path, *arguments: str, check: str = "--check", rare: bool = False
+    cache: Path, folder: Path, path: Path, *arguments: str, check: str = "--check"
 ) -> tuple[int, str, list[dict[str, object]]]:
     words = ["run", check, "--target-accelerator", "cpu", "--diagnostic-format", "json", str(path), *arguments]
-    done = run_ktc(words, cache, folder, rare=rare)
+    done = run_ktc(words, cache, folder)
     entries = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
     return done.returncode, done.stdout, [entry for entry in entries if entry["severity"] == "error"]
 
@@ -160,7 +160,7 @@ def test_bounds_alone_name_the_kind_and_the_line(name: str, kind: str, run: Run,
 def test_bounds_alone_find_what_ranges_leave_out(run: Run) -> None:
     path = FOLDER / "ranges.kpy"
     single, _ = marks(path)
-    code, out, entries = run(path, check="--check=bounds,keep-going", rare=True)
+    code, out, entries = run(path, check="--check=bounds,keep-going")
     assert {(entry["code"], lines(entry)[0]) for entry in entries} == set(single)
     assert (code, out) == (FAULT, "right\nend\n")
 

@@ -195,7 +195,7 @@ def test_open_calls_of_a_failure(program_cache: Path, tmp_path: Path) -> None:
     """In a build with `-g` all failures say which calls were open, as `ktc run` does where the environment asks."""
     (tmp_path / "program.kpy").write_text(OPEN_CALLS)
     words = ["build", "-g1", "--target-accelerator", "cpu", "program.kpy", "-o", "p"]
-    done = run_ktc(words, program_cache, tmp_path, rare=True)
+    done = run_ktc(words, program_cache, tmp_path)
     assert done.returncode == 0, done.stderr
     for what, line in (("1", "7:41"), ("2", "9:14"), ("3", "11:28"), ("4", "13")):
         code, _, said = fail(tmp_path / "p", what)
@@ -208,7 +208,6 @@ def test_open_calls_of_a_failure(program_cache: Path, tmp_path: Path) -> None:
         program_cache,
         tmp_path,
         variables={"KTC_STACK_TRACE": "1"},
-        rare=True,
     )
     assert done.stderr.endswith(OPEN) and done.returncode == 128 + signal.SIGILL, done.stderr
 

@@ -100,10 +100,10 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def built(check: str, folder: Path, cache: Path, *more: str, rare: bool = False) -> Path:
+def built(check: str, folder: Path, cache: Path, *more: str) -> Path:
     made = folder / check.strip("-=").replace("=", "_")
     words = ["build", check, *more, "--target-accelerator", "sm_90", str(SOURCE), "-o", str(made)]
-    done = run_ktc(words, cache, folder, rare=rare)
+    done = run_ktc(words, cache, folder)
     assert done.returncode == 0, done.stderr
     return made
 
@@ -118,7 +118,7 @@ def ran(program: Path, what: str, **environment: str) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def replay(driver: Path, program_cache: Path) -> Path:
-    return built("--check=replay", driver, program_cache, "-O2", rare=True)
+    return built("--check=replay", driver, program_cache, "-O2")
 
 
 # tests/test_checked.py builds at this level too, so the library is compiled once for both.

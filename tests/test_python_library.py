@@ -536,7 +536,7 @@ def test_a_module_for_another_processor(program_cache: Path, tmp_path: Path) -> 
             "--target-accelerator",
             "cpu",
         ]
-        assert run_ktc(words, program_cache, tmp_path, rare=True).returncode == 0
+        assert run_ktc(words, program_cache, tmp_path).returncode == 0
         path = tmp_path / f"{lacks}{value}"
         path.mkdir()
         module = (tmp_path / "other.abi3.so").rename(path / "other.abi3.so")
@@ -611,7 +611,7 @@ class Shell:
         self.cell = func
 
 
-def test_cells(cached: None, rare_options: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cells(cached: None, capsys: pytest.CaptureFixture[str]) -> None:
     shell = Shell()
     ktc.load_ipython_extension(shell)
     shell.cell("lib -O1 --target-accelerator cpu", "@export\nfn seven() -> Int:\n    return 7\n")

@@ -48,8 +48,7 @@ def test_program_of_the_library_optimised(program: Program, program_cache: Path,
 
 def compiled_and_run(program: Program, cache: Path, folder: Path, *more: str) -> None:
     words = ["run", *ON_CPU, *more, *program.words("flags"), str(program.source), *program.words("args")]
-    rare = any(word.startswith(("-O", "-g", "ASSERT")) for word in program.words("flags"))
-    check(program, run_ktc(words, cache, folder, program.read("in") or "", rare=rare))
+    check(program, run_ktc(words, cache, folder, program.read("in") or ""))
 
 
 @pytest.mark.device

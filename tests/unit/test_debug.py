@@ -57,7 +57,7 @@ print n
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program_cache: Path, rare_options: None) -> None:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program_cache: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
     Path("prog.kpy").write_text(PROGRAM)

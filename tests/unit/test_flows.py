@@ -133,7 +133,7 @@ def test_cache_why_names_what_changed(
 
 
 @pytest.mark.thorough
-def test_line_tables_are_part_of_the_key(place: Path, capsys: pytest.CaptureFixture[str], rare_options: None) -> None:
+def test_line_tables_are_part_of_the_key(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", *TARGETS, "-g2", "prog.kpy"]) == 0
     Path("prog.kpy").write_text("\n" + PROGRAM)
     assert why(capsys, "-g2")["kernel shifted for sm_90 (image)"] == "miss its code changed"

@@ -18,7 +18,7 @@ FOLDER = os.path.join(HOME, "native", "made", _imp.extension_suffixes()[0].split
 
 STAMP = os.path.join(FOLDER, "stamp.txt")
 
-_NOT_SOURCES = ("__pycache__", "made", "grammar", "stdlib")
+_NOT_SOURCES = ("__pycache__", "made", "prebuilt", "grammar", "stdlib")
 """Folders without Python sources of the compiler."""
 
 

@@ -23,7 +23,7 @@ from ktc.diag.source import STANDARD_INPUT, Source, Span
 from ktc.syntax import ast
 from ktc.syntax.edition_evidence import LIBRARY_MODULES
 from ktc.syntax.editions import SUFFIXES, EditionFinder
-from ktc.syntax.parsing.parser import pack, parse, unpack
+from ktc.syntax.parsing.parser import kept, parse, unpack
 from ktc.syntax.parsing.tables import Store, load_tables
 
 MAIN = "__main__"
@@ -328,8 +328,8 @@ def parse_library(stdlib: Path, cache: Store) -> None:
 
 def packed_modules(package: Package, known: Set[str]) -> dict[str, tuple[str, bytes]]:
     """Return the library's modules that a package has loaded, for `Package.packed`, but for the known ones."""
-    loaded = {name: one for name, one in package.modules.items() if one.source.is_library and name not in known}
-    packed = {name: (module.source.path, pack(module)) for name, module in loaded.items()}
+    loaded = {name: one.source for name, one in package.modules.items() if one.source.is_library and name not in known}
+    packed = {name: (one.path, kept(one, package.cache) if package.cache else None) for name, one in loaded.items()}
     return {name: (path, data) for name, (path, data) in packed.items() if data is not None}
 
 

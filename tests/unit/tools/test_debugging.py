@@ -27,7 +27,7 @@ def test_command_lines() -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch, rare_options: None) -> Path:
+def place(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
     Path("prog.kpy").write_text(PROGRAM)

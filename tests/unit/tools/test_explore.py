@@ -53,9 +53,7 @@ def test_facts() -> None:
 
 
 @pytest.fixture
-def server(
-    tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch, rare_options: None
-) -> Iterator[Server]:
+def server(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
     monkeypatch.chdir(tmp_path)
     Path("prog.kpy").write_text(PROGRAM)

@@ -65,6 +65,11 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
     return module
 
 
+def kept(source: Source, cache: Store) -> bytes | None:
+    """Return the packed module of a text that was parsed."""
+    return cache.get(_module_key(source.as_read(), source.edition))
+
+
 _OF_FORMS = frozenset((Code.SYNTAX_ERROR, Code.WRONG_EDITION, Code.INVALID_LITERAL))
 """Errors that a text of the other edition can have."""
 
