@@ -6,8 +6,8 @@ split, so that neighbours in x are seen to read and write neighbours in memory.
 
 import re
 
+from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi, names_in
-from ktc.emit.workgroups.graphs.uniformity import loops_of
 
 _SUM = re.compile(r"(add|sub|mul|shl|or disjoint) (?:(?:nuw|nsw) )*(i\d+) ([^ ,]+), ([^ ,]+)")
 _INDEX = re.compile(r"(?:zext|sext)(?: nneg)? i32 %s0 to i\d+")
@@ -18,7 +18,7 @@ def split(graph: Graph, varying: set[str]) -> bool:
     """Split the counters of a graph's loops; says whether there was one."""
     edges = {name: graph.successors(name) for name in graph.blocks}
     found = False
-    for head, loop in loops_of(edges, graph.entry).items():
+    for head, loop in flow.loops_of(edges, graph.entry).items():
         for phi in list(graph.blocks[head].phis):
             if phi.name in varying and re.fullmatch(r"i(32|64)", phi.type):
                 found |= _Splitter(graph, varying, head, loop, phi).split()

@@ -9,7 +9,7 @@ and that passes no stop ends these threads and lets the others go on.
 from dataclasses import field
 
 from ktc.base.records import entity
-from ktc.emit.workgroups.graphs import flow
+from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups.graphs.graph import BLOCK_STOP, WARP_STOP, Block, Graph, Terminator
 
 END = "(end)"

@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable
 
 from ktc.base.records import entity, replace
+from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups.cuts import Part
-from ktc.emit.workgroups.graphs import flow, pure
+from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.graphs.graph import Block, Graph, Instruction, Phi, Terminator
 from ktc.emit.workgroups.graphs.uniformity import StripVariance
 from ktc.emit.workgroups.hoisting import hoisted, is_known

@@ -6,10 +6,11 @@ follows.
 
 from collections.abc import Callable
 
+from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups import thread_loops
 from ktc.emit.workgroups.cuts import CannotCut
 from ktc.emit.workgroups.frames import Frame, Turn
-from ktc.emit.workgroups.graphs import flow, pure
+from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.graphs.first_lane import FirstLane
 from ktc.emit.workgroups.graphs.graph import NAME, Block, Instruction, exchanged_words, relabelled
 from ktc.emit.workgroups.guards import Bounds

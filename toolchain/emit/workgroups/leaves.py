@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from ktc.base.records import entity
+from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups.cuts import END, CannotCut, Cut, Part
-from ktc.emit.workgroups.graphs import flow, pure
+from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi
 from ktc.emit.workgroups.graphs.uniformity import StripVariance
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_SLOT

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from ktc.emit.checks.body import Body, Instruction
-from ktc.emit.workgroups.graphs import flow
-from ktc.emit.workgroups.graphs.uniformity import loops_of
+from ktc.emit.llvm_text import flow
 
 _LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
 _TARGET = re.compile(r'label %("[^"]+"|[\w.$-]+)')
@@ -63,7 +62,7 @@ class Shape:
     def loops(self) -> dict[int, set[int]]:
         """Return the blocks of each loop by its first block."""
         names = {str(at): [str(target) for target in targets] for at, targets in self.edges.items()}
-        return {int(head): {int(name) for name in loop} for head, loop in loops_of(names, "1").items()}
+        return {int(head): {int(name) for name in loop} for head, loop in flow.loops_of(names, "1").items()}
 
     def ways(self) -> Iterator[tuple[Instruction, int, Callable[[], set[int]]]]:
         """Return branches of two targets, for each target its number and what gives the blocks run only by that way."""

@@ -9,10 +9,9 @@ there between the same two barriers has a race. Private memory, atomics and vola
 """
 
 import re
-from collections.abc import Mapping
 from itertools import islice
 
-from ktc.emit.workgroups.graphs import flow
+from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
 
@@ -257,7 +256,7 @@ class _Analysis:
 
     def _loops(self) -> dict[str, set[str]]:
         if not hasattr(self, "_found_loops"):
-            self._found_loops = loops_of(self.edges, self.graph.entry)
+            self._found_loops = flow.loops_of(self.edges, self.graph.entry)
         return self._found_loops
 
     def _used_outside(self, loop: set[str]) -> set[str]:
@@ -277,23 +276,3 @@ class _Analysis:
                     if place not in loop:
                         found.add(user.name)
         return found
-
-
-def loops_of(edges: Mapping[str, list[str]], root: str) -> dict[str, set[str]]:
-    """Return the natural loops by their first blocks."""
-    parents = flow.immediate_dominators(edges, root)
-    before = flow.reversed_edges(edges)
-    number = {name: at for at, name in enumerate(flow.order(edges, root))}
-    found: dict[str, set[str]] = {}
-    for name in parents:
-        for target in edges[name]:
-            if number[target] > number[name] or not flow.dominates(parents, target, name):
-                continue
-            loop = found.setdefault(target, {target})
-            work = [name]
-            while work:
-                at = work.pop()
-                if at not in loop:
-                    loop.add(at)
-                    work += before[at]
-    return found

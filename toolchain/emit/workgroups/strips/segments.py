@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import Union
 
 from ktc.base.records import entity
+from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups.cuts import Part
-from ktc.emit.workgroups.graphs import flow
 from ktc.emit.workgroups.leaves import Leaf
 
 STRIP_LANES = 16

@@ -6,9 +6,9 @@ strips.
 
 from collections.abc import Callable
 
+from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups import thread_loops
 from ktc.emit.workgroups.frames import Frame
-from ktc.emit.workgroups.graphs import flow
 from ktc.emit.workgroups.graphs.graph import Block, Instruction, Phi, relabelled
 from ktc.emit.workgroups.guards import Guard
 from ktc.emit.workgroups.leaf_writer import LeafWriter

@@ -7,10 +7,10 @@ a segment is run under the mask of the lanes whose place it is, and a loop goes 
 Hack, "Whole-Function Vectorization", do it with masks alone.
 """
 
+from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups.cuts import Part
-from ktc.emit.workgroups.graphs import flow, pure
+from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.graphs.graph import Instruction, Phi
-from ktc.emit.workgroups.graphs.uniformity import loops_of
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import LANES, SCALAR, Leaf, Plan, edge_values, is_local, needs_condition
 from ktc.emit.workgroups.strips.segments import Order, Segment, Strip, blocks_by_head, ordered
@@ -24,7 +24,7 @@ _NEVER = 1 << 20
 
 def strip_of(plan: Plan, leaf: Leaf) -> Strip | None:
     """Return how a leaf is run in strips, or None if that is not possible or of no use."""
-    loops = loops_of(leaf.part.edges, leaf.part.head)
+    loops = flow.loops_of(leaf.part.edges, leaf.part.head)
     if leaf.is_lanes or not _is_fit(plan, leaf, loops):
         return None
     heads = blocks_by_head(leaf.part, loops)

@@ -115,3 +115,23 @@ def reached(edges: Edges, starts: Iterable[str], ends: Set[str] = frozenset()) -
                 found.add(target)
                 work.append(target)
     return found
+
+
+def loops_of(edges: Edges, root: str) -> dict[str, set[str]]:
+    """Return the natural loops, the blocks of each by its first one."""
+    parents = immediate_dominators(edges, root)
+    before = reversed_edges(edges)
+    number = {name: at for at, name in enumerate(order(edges, root))}
+    found: dict[str, set[str]] = {}
+    for name in parents:
+        for target in edges[name]:
+            if number[target] > number[name] or not dominates(parents, target, name):
+                continue
+            loop = found.setdefault(target, {target})
+            work = [name]
+            while work:
+                at = work.pop()
+                if at not in loop:
+                    loop.add(at)
+                    work += before[at]
+    return found

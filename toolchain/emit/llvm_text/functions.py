@@ -1,0 +1,213 @@
+"""A function: its head, its blocks, and its text again."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ktc.base.records import entity
+from ktc.emit.llvm_text.instructions import Instruction, Phi, Terminator
+from ktc.emit.llvm_text.lazy import Lazy
+from ktc.emit.llvm_text.operands import Operand, operand
+from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL, WORD, closing, last_type, spelled, split, unreadable
+
+_LABEL = re.compile(rf"({WORD}):")
+_SYMBOL = re.compile(rf"({GLOBAL})\(")
+_PARAMETER = re.compile(rf"{LOCAL}$")
+_UNNAMED = re.compile(r"%\d+")
+_ATTACHED = re.compile(r" !([\w.]+) (!\d+)")
+_GROUP = re.compile(r" #(\d+)")
+_CONTINUES = ("to label ", "unwind ", "cleanup", "catch ", "filter ", "]")
+"""What lines begin with that belong to the instruction before them."""
+
+
+class Signature(NamedTuple):
+    """The line that defines or declares a function.
+
+    Fields: `name`, with its "@"; `before`, the words before it, the result's type last; `parameters`, each with its
+    name, "" for none; `after`: what follows the parameters.
+    """
+
+    name: str
+    before: str
+    parameters: tuple[Operand, ...]
+    after: str
+
+    @property
+    def symbol(self) -> str:
+        """The name as linkers know it."""
+        return spelled(self.name)
+
+    @property
+    def type(self) -> str:
+        """The type of the result."""
+        return last_type(self.before.partition(" ")[2])
+
+    @property
+    def group(self) -> str:
+        """The number of its attribute group, or ""."""
+        found = _GROUP.search(self.after)
+        return found[1] if found else ""
+
+    def attached(self, kind: str) -> str:
+        """Return the node that is attached as a kind, or ""."""
+        return next((node for found, node in _ATTACHED.findall(self.after) if found == kind), "")
+
+    def with_parameters(self, *more: str) -> str:
+        """Return the line with further parameters."""
+        listed = ", ".join([*map(str, self.parameters), *more])
+        return f"{self.before} {self.name}({listed}){self.after}"
+
+
+def signature(line: str) -> Signature:
+    """Read the first line of a function, or a declaration."""
+    found = _SYMBOL.search(line)
+    if found is None:
+        raise unreadable(line)
+    end = closing(line, found.end() - 1)
+    parameters = tuple([_parameter(part) for part in split(line[found.end() : end])])
+    return Signature(found[1], line[: found.start()].rstrip(), parameters, line[end + 1 :])
+
+
+def symbol_of(line: str) -> str:
+    """Return what a function is called that a line defines or declares, or ""."""
+    found = _SYMBOL.search(line)
+    return spelled(found[1]) if found else ""
+
+
+def _parameter(text: str) -> Operand:
+    if text == "...":
+        return Operand(text, "")
+    found = _PARAMETER.search(text)
+    if found is None or not text[: found.start()].strip():  # a type's name alone is no parameter's
+        one = operand(f"{text} %")
+        return Operand(one.type, "", one.attributes)
+    return operand(text)
+
+
+@entity
+class Block:
+    """A basic block, whose instructions may be changed.
+
+    Args:
+        name: as branches write it, with its "%". label: the lines before its instructions; "" for an entry without one.
+        instructions: notes and the terminator included.
+    """
+
+    name: str
+    label: str
+    instructions: list[Instruction]
+
+    @property
+    def phis(self) -> list[Phi]:
+        """Its phis, to be looked at."""
+        return [Phi(one.name, one.type, {block: value for value, block in one.incoming})
+                for one in self.instructions if one.op == "phi"]  # fmt: skip
+
+    @property
+    def terminator(self) -> Terminator:
+        """Its end, to be looked at."""
+        last = self.last
+        return Terminator(last.text, last.targets, last.condition) if last else Terminator("unreachable", [])
+
+    @property
+    def last(self) -> Instruction | None:
+        """The instruction at its end."""
+        return next((one for one in reversed(self.instructions) if not one.is_note), None)
+
+    @property
+    def successors(self) -> list[str]:
+        """The names of the blocks that may follow, each once."""
+        last = self.last
+        return list(dict.fromkeys(last.targets)) if last else []
+
+    @property
+    def branch(self) -> tuple[str, str, str] | None:
+        """Condition and targets of a branch at the end that a value decides."""
+        last = self.last
+        if last is None or last.op != "br" or last.condition[:1] != "%":
+            return None
+        return last.condition, last.targets[0], last.targets[1]
+
+    def definition(self, name: str) -> Instruction | None:
+        """Return the instruction of this block that defines a name."""
+        return next((one for one in self.instructions if one.name == name), None)
+
+    def lines(self) -> list[str]:
+        """Return its text."""
+        return [*([self.label] if self.label else []), *[one.source for one in self.instructions]]
+
+
+class Function:
+    """A function with a body.
+
+    Args:
+        lines: from `define` to the closing brace.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.head = lines[0]
+        self.blocks = list(_blocks(lines, self))
+
+    @Lazy
+    def signature(self) -> Signature:
+        """What its first line says."""
+        return signature(self.head)
+
+    @property
+    def entry_name(self) -> str:
+        """The name of a first block without a label: the number after those of parameters without names."""
+        return f"%{sum(_UNNAMED.fullmatch(one.value) is not None for one in self.signature.parameters)}"
+
+    def instructions(self) -> Iterator[Instruction]:
+        """Give all instructions, without notes."""
+        for block in self.blocks:
+            for one in block.instructions:
+                if not one.is_note:
+                    yield one
+
+    @property
+    def edges(self) -> dict[str, list[str]]:
+        """Where control goes, by block: what `flow` asks."""
+        return {block.name: block.successors for block in self.blocks}
+
+    def text(self) -> str:
+        """Return the function's text."""
+        return "\n".join([self.head, *[line for block in self.blocks for line in block.lines()], "}"])
+
+
+def _blocks(lines: Sequence[str], function: Function) -> Iterator[Block]:
+    label: list[str] = []
+    block: Block | None = None
+    count, at, end = 0, 1, len(lines) - (lines[-1] == "}")
+    while at < end:
+        line, start = lines[at], at
+        at += 1
+        if line[:1] not in (" ", "\t", "", ";"):
+            found = _LABEL.match(line)
+            if found is None:
+                raise unreadable(line)
+            if block is not None:
+                yield block
+            count += 1
+            block = Block(f"%{found[1]}", "\n".join([*label, line]), [])
+            label = []
+            continue
+        if not line or line[0] == ";":  # stands before a label
+            label.append(line)
+            continue
+        if block is None:
+            count += 1
+            block = Block(function.entry_name, "", [])
+        block.instructions += [Instruction(one) for one in label]
+        label = []
+        if line[-1] == "[":
+            while lines[at - 1].strip() != "]" and not lines[at - 1].lstrip().startswith("],"):
+                at += 1
+            line = "\n".join(lines[start:at])
+        while at < end and lines[at][:3] == "   " and lines[at].lstrip().startswith(_CONTINUES):
+            line += "\n" + lines[at]
+            at += 1
+        block.instructions.append(Instruction(line, start, count))
+    if block is not None:
+        block.instructions += [Instruction(one) for one in label]
+        yield block

@@ -1,0 +1,39 @@
+"""Numbered metadata: specialised nodes with fields, and tuples."""
+
+import re
+from typing import NamedTuple
+
+from ktc.emit.llvm_text.scanning import closing, split
+
+_FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')
+_KIND = re.compile(r"!(\w*)([({])")
+
+
+class Node(NamedTuple):
+    """A node: `!DILocation(line: 3, scope: !4)` or `!{i32 1, !5}`.
+
+    Fields: `kind`, "DILocation", "" for a tuple; `body`, what stands in its brackets.
+    """
+
+    kind: str
+    body: str
+    is_distinct: bool = False
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields of a specialised node, strings without their quotation marks."""
+        return {name: text or word for name, text, word in _FIELD.findall(self.body)}
+
+    @property
+    def members(self) -> list[str]:
+        """The members of a tuple."""
+        return split(self.body)
+
+
+def node(text: str) -> Node | None:
+    """Read what stands after `!5 = `; None for what is no node."""
+    is_distinct = text.startswith("distinct ")
+    found = _KIND.match(text, len("distinct ") * is_distinct)
+    if found is None:
+        return None
+    return Node(found[1], text[found.end() : closing(text, found.end() - 1)], is_distinct)
