@@ -8,14 +8,13 @@
 LLVM joins the extensions with what uses the wide number.
 """
 
-import re
 from collections.abc import Iterator
 
-from ktc.emit.loops.blocks import Block, defined, renamed, used
+from ktc.emit.llvm_text.functions import Block
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.scanning import suffixed
 
 _MAX = 1 << 30
-_SUM = re.compile(r"^(add|or disjoint)((?: nuw| nsw)*) i64 (%\S+), (\d+)$")
-_COMPARED = re.compile(r"^icmp (?:samesign )?(\w+) i64 (%\S+), (\d+)$")
 _BELOW = {"ult": 0, "slt": 0, "ule": 1, "sle": 1}
 _ABOVE = {"ugt": 1, "sgt": 1, "uge": 0, "sge": 0}
 
@@ -25,9 +24,9 @@ def narrowed(blocks: list[Block]) -> bool:
     by_name = {block.name: block for block in blocks}
     changed = False
     for block in blocks:
-        for name, kind, pairs in list(block.phis()):
-            if kind == "i64" and len(pairs) == 2:
-                changed = _counter(name, pairs, block, by_name, blocks) or changed
+        for one in [one for one in block.instructions if one.op == "phi"]:
+            if not one.flags and one.type == "i64" and len(one.incoming) == 2:
+                changed = _counter(one.name, one.incoming, block, by_name, blocks) or changed
     return changed
 
 
@@ -41,17 +40,25 @@ def _counter(
         return False
     (following, latch) = nexts[0]
     home = by_name.get(latch)
-    where = next((one for one in blocks if one.definition(following)), None)
-    if home is None or where is None or not (branch := home.branch()) or block.name not in branch[1:]:
+    step = next((found for one in blocks if (found := one.definition(following)) is not None), None)
+    if home is None or step is None or not (branch := home.branch) or block.name not in branch[1:]:
         return False
-    step = _SUM.match(where.definition(following))
-    if step is None or step[3] != name or not 0 < int(step[4]) < _MAX:
+    by = _added(step, name)
+    if not 0 < by < _MAX:
         return False
-    bound = _bound(branch[0], branch[1] == block.name, name, following, home, (int(starts[0]), int(step[4])))
-    if bound is None or bound + 2 * int(step[4]) >= _MAX:
+    bound = _bound(branch[0], branch[1] == block.name, name, following, home, (int(starts[0]), by))
+    if bound is None or bound + 2 * by >= _MAX:
         return False
     _rewrite(name, following, blocks)
     return True
+
+
+def _added(one: Instruction, name: str) -> int:
+    """Return the constant that an instruction adds to a number of 64 bits; 0 for others."""
+    is_sum = one.is_plain("add", "nuw nsw") or (one.is_plain("or", "disjoint") and one.flags != "")
+    if not is_sum or one.type != "i64" or one.values[0] != name or not one.values[1].isdigit():
+        return 0
+    return int(one.values[1])
 
 
 def _bound(
@@ -59,19 +66,19 @@ def _bound(
 ) -> int | None:
     """Return what a counter cannot exceed as the loop goes on, if `condition` is `goes_on`."""
     says = latch.definition(condition)
-    if (both := re.match(r"^(?:select i1 (%\S+), i1 (%\S+), i1 false|and i1 (%\S+), (%\S+))$", says)) and goes_on:
-        parts = [part for part in both.groups() if part]
-        found = [_bound(part, True, name, following, latch, counts) for part in parts]
-        return min((one for one in found if one is not None), default=None)
-    compared = _COMPARED.match(says)
-    if compared is None or compared[2] not in (name, following):
+    if says is None:
         return None
-    kind, limit = compared[1], int(compared[3])
+    if goes_on and (both := _both(says)):
+        found = [_bound(part, True, name, following, latch, counts) for part in both]
+        return min((one for one in found if one is not None), default=None)
+    if not _is_compared(says) or says.values[0] not in (name, following):
+        return None
+    kind, limit = says.predicate, int(says.values[1])
     start, step = counts
     if start > limit:
         return None
     if kind in ("eq", "ne"):
-        first = start if compared[2] == name else start + step
+        first = start if says.values[0] == name else start + step
         exact = first <= limit and (limit - first) % step == 0
         return limit if exact and goes_on == (kind == "ne") else None
     if (goes_on and kind in _BELOW) or (not goes_on and kind in _ABOVE):
@@ -79,43 +86,55 @@ def _bound(
     return None
 
 
+def _both(one: Instruction) -> tuple[str, ...]:
+    """Return the two conditions that an instruction joins, or nothing."""
+    is_chosen = one.is_plain("select") and one.type == "i1" and one.values[2] == "false"
+    if not is_chosen and not (one.is_plain("and") and one.type == "i1"):
+        return ()
+    return one.values[:2] if all(value[0] == "%" for value in one.values[:2]) else ()
+
+
+def _is_compared(one: Instruction) -> bool:
+    """Return whether an instruction compares a number of 64 bits with a constant."""
+    if not one.is_plain("icmp", "samesign") or one.operands[0].type != "i64":
+        return False
+    return one.values[0][0] == "%" and one.values[1].isdigit()
+
+
 def _rewrite(name: str, following: str, blocks: list[Block]) -> None:
     """Make a counter, its successor and other sums of it narrow; what else uses them gets wide ones."""
-    wide = {one: _wide(one) for one in (name, following, *_sums_of(name, blocks))}
-    for one in blocks:
-        lines: list[str] = []
-        pending: list[str] = []
-        for line in one.lines:
-            if pending and " = phi " not in line:
-                lines += pending
+    wide = {one: suffixed(one, ".wide") for one in (name, following, *_sums_of(name, blocks))}
+    for block in blocks:
+        made: list[Instruction] = []
+        pending: list[Instruction] = []
+        for one in block.instructions:
+            if pending and one.op != "phi":
+                made += pending
                 pending = []
-            made = defined(line)
-            if made in wide:
-                lines.append(re.sub(r"(phi|add(?: nuw| nsw)*|or disjoint) i64 ", r"\1 i32 ", line, count=1))
-                pending.append(f"  {wide[made]} = zext nneg i32 {made} to i64")
+            if one.name in wide:
+                body = one.body.removeprefix("i64")
+                made.append(Instruction(f"  {one.name} = {one.op} {one.flags}i32{body}{one.attachments}"))
+                pending.append(Instruction(f"  {wide[one.name]} = zext nneg i32 {one.name} to i64"))
                 continue
-            if used(line) & wide.keys():
-                line = _narrow_compare(line, wide) or renamed(line, wide)
-            lines.append(line)
-        one.lines[:] = lines
-
-
-def _wide(name: str) -> str:
-    return f'%"{name[1:].strip(chr(34))}.wide"'
+            if not wide.keys().isdisjoint(one.uses):
+                one = _narrow_compare(one, wide) or one.with_names(wide)
+            made.append(one)
+        block.instructions[:] = made
 
 
 def _sums_of(name: str, blocks: list[Block]) -> Iterator[str]:
     """Yield the names of sums of a counter and a small number."""
     for block in blocks:
-        for line in block.lines:
-            sum = _SUM.match(line.partition(" = ")[2])
-            if sum is not None and sum[3] == name and int(sum[4]) < _MAX:
-                yield defined(line)
+        for one in block.instructions:
+            if one.op in ("add", "or") and name in one.uses and 0 < _added(one, name) < _MAX:
+                yield one.name
 
 
-def _narrow_compare(line: str, wide: dict[str, str]) -> str:
-    """Return a comparison of a counter with a small constant as it is now, or ""."""
-    found = re.match(r"^(  \S+ = icmp )(?:samesign )?(\w+) i64 (%\S+), (\d+)(.*)$", line)
-    if found and found[3] in wide and int(found[4]) < _MAX:
-        return f"{found[1]}{found[2]} i32 {found[3]}, {found[4]}{found[5]}"
-    return ""
+def _narrow_compare(one: Instruction, wide: dict[str, str]) -> Instruction | None:
+    """Return a comparison of a counter with a small constant as it is now; None of what is none."""
+    if one.op != "icmp" or one.flags not in ("", "samesign ") or one.operands[0].type != "i64":
+        return None
+    counter, limit = one.values
+    if counter not in wide or not limit.isdigit() or int(limit) >= _MAX:
+        return None
+    return Instruction(f"  {one.name} = icmp {one.predicate} i32 {counter}, {limit}{one.attachments}")

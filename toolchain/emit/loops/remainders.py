@@ -13,75 +13,81 @@ What is compared with 0 needs no correction, for a remainder is never `-d`, but 
 (Where %d may be negative, LLVM has kept a test that %r is not 0, and nothing is changed here.)
 """
 
-import re
+from ktc.emit.llvm_text.functions import Block
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.scanning import suffixed
 
-from ktc.emit.loops.blocks import NAME, Block, defined
-
-_EQUAL = re.compile(rf"^icmp (eq|ne) (i\d+) ({NAME}), ({NAME})$")
-_REST = re.compile(rf"^srem i\d+ \S+, ({NAME}|\d+)$")
-_NEGATED = re.compile(rf"^sub(?: nuw| nsw)* i\d+ 0, ({NAME})$")
-_CHOICE = re.compile(rf"^select i1 ({NAME}), i\d+ ({NAME}|-?\d+), i\d+ 0$")
-_BELOW = re.compile(rf"^icmp slt i\d+ ({NAME}), 0$")
-_XOR = re.compile(rf"^xor i\d+ ({NAME}), ({NAME}|\d+)$")
-_NOT = re.compile(rf"^xor i\d+ ({NAME}), -1$")
-_ONE_MORE = re.compile(rf"^add(?: nuw| nsw)* i\d+ ({NAME}), 1$")
+Lines = dict[str, Instruction]
+"""Instructions by the name that they define."""
 
 
 def compared(blocks: list[Block]) -> bool:
     """Compare remainders with 0 as they are; say whether there are any."""
-    if not any(" = srem " in line for block in blocks for line in block.lines):
+    if not any(one.op == "srem" for block in blocks for one in block.instructions):
         return False
-    says = {defined(line): line.partition(" = ")[2] for block in blocks for line in block.lines if defined(line)}
+    lines: Lines = {one.name: one for block in blocks for one in block.instructions if one.name}
     changed = False
     for block in blocks:
-        lines: list[str] = []
-        for line in block.lines:
-            new = _without_correction(defined(line), says)
+        made: list[Instruction] = []
+        for one in block.instructions:
+            new = _without_correction(one, lines) if one.op == "icmp" else []
             changed = changed or bool(new)
-            lines += new or [line]
-        block.lines[:] = lines
+            made += new or [one]
+        block.instructions[:] = made
     return changed
 
 
-def _without_correction(name: str, says: dict[str, str]) -> list[str]:
-    """Return what a comparison of a corrected remainder with 0 may be instead; nothing if `name` is no such thing."""
-    equal = _EQUAL.match(says.get(name, ""))
-    if equal is None:
+def _without_correction(one: Instruction, lines: Lines) -> list[Instruction]:
+    """Return what a comparison of a corrected remainder with 0 may be instead; nothing if it is no such thing."""
+    is_equal = one.is_plain("icmp") and one.predicate in ("eq", "ne")
+    if not is_equal or not all(value[0] == "%" for value in one.values):
         return []
-    how, kind = equal[1], equal[2]
-    for rest, corrected in ((equal[3], equal[4]), (equal[4], equal[3])):
-        divided = _REST.match(says.get(rest, ""))
-        condition = _condition(corrected, divided[1], says) if divided else ""
-        tested = _BELOW.match(says.get(condition, ""))
-        if divided is None or tested is None:
+    name, how, kind = one.name, one.predicate, one.operands[0].type
+    for rest, corrected in (one.values, one.values[::-1]):
+        divided = lines.get(rest)
+        if divided is None or not divided.is_plain("srem"):
             continue
-        if tested[1] == rest:
-            return [f"  {name} = icmp {how} {kind} {rest}, 0"]
-        signs = _XOR.match(says.get(tested[1], ""))
-        if signs and set(signs.groups()) == {rest, divided[1]}:
-            word = name[1:].strip('"')
+        divisor = divided.values[1]
+        tested = lines.get(_condition(corrected, divisor, lines))
+        if tested is None or not tested.is_plain("icmp") or tested.predicate != "slt" or tested.values[1] != "0":
+            continue
+        if tested.values[0] == rest:
+            return [Instruction(f"  {name} = icmp {how} {kind} {rest}, 0")]
+        signs = lines.get(tested.values[0])
+        if signs is not None and signs.is_plain("xor") and set(signs.values) == {rest, divisor}:
+            zero, positive = suffixed(name, ".zero"), suffixed(name, ".sign")
             sign, joined = ("sgt", "and") if how == "eq" else ("slt", "or")
             return [
-                f'  %"{word}.zero" = icmp {how} {kind} {rest}, 0',
-                f'  %"{word}.sign" = icmp {sign} {kind} {divided[1]}, {-1 if how == "eq" else 0}',
-                f'  {name} = {joined} i1 %"{word}.zero", %"{word}.sign"',
+                Instruction(f"  {zero} = icmp {how} {kind} {rest}, 0"),
+                Instruction(f"  {positive} = icmp {sign} {kind} {divisor}, {-1 if how == 'eq' else 0}"),
+                Instruction(f"  {name} = {joined} i1 {zero}, {positive}"),
             ]
     return []
 
 
-def _condition(corrected: str, divisor: str, says: dict[str, str]) -> str:
+def _condition(corrected: str, divisor: str, lines: Lines) -> str:
     """Return the condition of `0 - (condition ? divisor : 0)`, or ""."""
-    negated = _NEGATED.match(says.get(corrected, ""))
-    choice = _CHOICE.match(says.get(negated[1] if negated else corrected, ""))
-    if choice is None:
+    negated = _negated(corrected, lines)
+    choice = lines.get(negated or corrected)
+    if choice is None or not choice.is_plain("select") or choice.operands[0].type != "i1" or choice.values[2] != "0":
         return ""
-    return choice[1] if choice[2] == divisor or (not negated and _is_negative(choice[2], divisor, says)) else ""
+    condition, chosen, _ = choice.values
+    return condition if chosen == divisor or (not negated and _is_negative(chosen, divisor, lines)) else ""
 
 
-def _is_negative(name: str, divisor: str, says: dict[str, str]) -> bool:
+def _negated(name: str, lines: Lines) -> str:
+    """Return the value of which a named one is the negative, or ""."""
+    one = lines.get(name)
+    if one is None or not one.is_plain("sub", "nuw nsw") or one.values[0] != "0" or one.values[1][0] != "%":
+        return ""
+    return one.values[1]
+
+
+def _is_negative(name: str, divisor: str, lines: Lines) -> bool:
     """Return whether one is minus the other, as LLVM writes it."""
-    negated = _NEGATED.match(says.get(name, ""))
-    if negated:
-        return negated[1] == divisor
-    turned, sum = _NOT.match(says.get(name, "")), _ONE_MORE.match(says.get(divisor, ""))
-    return turned is not None and sum is not None and turned[1] == sum[1]
+    if negated := _negated(name, lines):
+        return negated == divisor
+    turned, sum = lines.get(name), lines.get(divisor)
+    if turned is None or sum is None or not turned.is_plain("xor") or not sum.is_plain("add", "nuw nsw"):
+        return False
+    return (turned.values[1], sum.values[1]) == ("-1", "1") and turned.values[0] == sum.values[0]

@@ -8,32 +8,25 @@ the one before it (`unrolled`).
 Input: the text of an optimised module. Output: the same program.
 """
 
-import re
-
-from ktc.emit.loops.blocks import blocks_of, text_of
+from ktc.emit.llvm_text.modules import Module
 from ktc.emit.loops.common_loads import joined
 from ktc.emit.loops.counters import narrowed
 from ktc.emit.loops.remainders import compared
 from ktc.emit.loops.unrolling import unrolled
 
-_FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
-
 
 def improved(text: str) -> str:
     """Return the text of a module with better loops; the same object if nothing was found."""
-    changed = False
-
-    def function(found: re.Match[str]) -> str:
-        nonlocal changed
-        head, blocks = blocks_of(found[0])
-        if not blocks or any("switch" in line or "indirectbr" in line for block in blocks for line in block.lines):
-            return found[0]
-        done = compared(blocks)
-        done = joined(blocks) or done
-        done = narrowed(blocks) or done
-        done = unrolled(blocks) or done
+    module, changed = Module(text), False
+    for at, _ in list(module.definitions()):
+        if "switch" in module.entities[at] or "indirectbr" in module.entities[at]:
+            continue
+        function = module.at(at)
+        done = compared(function.blocks)
+        done = joined(function.blocks) or done
+        done = narrowed(function.blocks) or done
+        done = unrolled(function.blocks) or done
+        if done:
+            module.entities[at] = function.text()
         changed = changed or done
-        return text_of(head, blocks) if done else found[0]
-
-    new = _FUNCTION.sub(function, text)
-    return new if changed else text
+    return module.text() if changed else text
