@@ -5,6 +5,7 @@ import re
 from ktc.config.environment import stdlib_folder
 from ktc.emit import llvm
 from ktc.emit.checks.body import Body
+from ktc.emit.llvm_text.functions import Function
 from ktc.emit.checks.weave import instrumented
 from ktc.targets import host as hosts
 from ktc.targets.checked import UNCHECKED, UNWATCHED_SHARED
@@ -15,6 +16,8 @@ target datalayout = "{layout}"
 target triple = "{triple}"
 @"var$ktc.check.site" = internal global i64 0
 declare void @takes(ptr, i64)
+declare hidden i64 @__ktc_check_alloc(i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 define internal void @work(ptr %p, i64 %i, i64 %d) #0 !dbg !3 {{
   {body}
   ret void
@@ -77,10 +80,24 @@ def test_accesses_of_a_kernel() -> None:
     assert [name for name in found if name in ("read", "write")] == ["read", "write"]
 
 
+def test_a_computed_constant_is_one_argument() -> None:
+    place = 'getelementptr (i8, ptr @"var$ktc.check.site", i64 4)'
+    body = f"call void @llvm.memset.p0.i64(ptr {place}, i8 0, i64 4, i1 false)"
+    assert f"ptrtoint ptr {place} to i64" in made(body, ("bounds",))
+    text = made(f"%o = atomicrmw add ptr {place}, i32 1 seq_cst, align 4", ("bounds", "races"), is_kernel=True)
+    assert f"ptrtoint ptr {place} to i64" in text
+
+
+def test_a_function_of_the_library_whose_address_is_taken_is_declared() -> None:
+    text = made("%q = alloca ptr\nstore ptr @__ktc_check_alloc, ptr %q\ncall void @takes(ptr %q, i64 0)", ("bounds",))
+    assert "declare hidden i64 @__ktc_check_alloc(i64)" in text
+
+
 def test_the_operand_of_a_cast() -> None:
     lines = ["trunc nuw nsw i64 %v to i32", "sext <4 x i32> %v to <4 x i64>, !dbg !3", "freeze <4 x i32> %v"]
-    body = Body(["define void @k() {", "entry:", *(f"  %{at} = {line}" for at, line in enumerate(lines)), "}"])
-    assert [one.cast_operand for one in body.instructions] == ["%v"] * len(lines)
+    lines = ["define void @k() {", "entry:", *(f"  %{at} = {line}" for at, line in enumerate(lines)), "}"]
+    body = Body(Function(lines))
+    assert [one.values for one in body.instructions] == [("%v",)] * (len(lines) - 3)
 
 
 def test_accesses_of_unchecked_functions() -> None:

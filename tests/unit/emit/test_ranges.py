@@ -4,10 +4,12 @@ import ctypes
 
 import llvmlite.binding as llvm
 import pytest
+from ktc.emit.checks.blocks.control import Control
 from ktc.emit.checks.blocks.intervals import NEEDED
 from ktc.emit.checks.blocks.ranges import Ranges, Unknown
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.pointers import Pointers
+from ktc.emit.llvm_text.functions import Function
 
 _INDICES = ", ".join([f"i32 %s{number}" for number in range(12)])
 _LIBRARY = """
@@ -23,7 +25,7 @@ define i64 @__ktc_check_size(i64 %root) {
 def ranges(lines: str) -> str:
     """Return the function of a kernel with `ptr %a0, i64 %a1`."""
     text = f"define void @k.body(ptr %a0, i64 %a1, {_INDICES}, ptr %shared) {{\n{lines}\n}}"
-    body = Body(text.split("\n"))
+    body = Body(Function(text.split("\n")))
     return Ranges(body, Pointers(body, frozenset()), []).function("k.ranges")
 
 
@@ -90,3 +92,32 @@ def test_what_was_loaded_has_no_range() -> None:
 def test_another_step_has_no_range() -> None:
     with pytest.raises(Unknown):
         ranges(_LOOP.replace("%next = add i64 %k, 1", "%next = xor i64 %k, 1"))
+
+
+_SWITCH = """entry:
+  %kind = urem i64 %a1, 3
+  switch i64 %kind, label %other [
+    i64 0, label %then
+    i64 1, label %then
+  ]
+then:
+  %t = zext i32 %s0 to i64
+  %p = getelementptr float, ptr %a0, i64 %t
+  store float 0.0, ptr %p, align 4
+  br label %other
+other:
+  ret void"""
+
+
+def test_a_switch_leads_to_all_its_targets() -> None:
+    assert is_right(_SWITCH, 3, 0) and not is_right(_SWITCH, 3, 0, threads=101)
+    body = Body(Function(f"define void @k(i64 %a1, ptr %a0, i32 %s0) {{\n{_SWITCH}\n}}".split("\n")))
+    assert Control(body).guards(2) == ()
+    assert not Control(body).is_back(2, "%entry") and not Control(body).is_back(3, "%then")
+
+
+def test_the_function_has_the_parameters_that_it_is_called_with() -> None:
+    head = "define void @k.body({ ptr, i64 } %a0, float %a1, ptr %a2, i32 %s0, i32 %s6) {"
+    body = Body(Function([head, "entry:", "  store float %a1, ptr %a2, align 4", "  ret void", "}"]))
+    text = Ranges(body, Pointers(body, frozenset()), []).function("k.ranges")
+    assert "({ ptr, i64 } %a0, float %a1, ptr %a2, i32 %s6) alwaysinline" in text

@@ -1,21 +1,18 @@
 """Checks of accesses: of kernels to all memory but constants, of the host where a pointer comes from outside."""
 
-import re
 from collections.abc import Callable
 
 from ktc.emit.checks import sites as kinds
-from ktc.emit.checks.body import Body, Instruction
-from ktc.emit.checks.layout import size_of, split
-from ktc.emit.checks.memory import Access, access_of
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.layout import size_of
+from ktc.emit.checks.memory import Access, access_of, copy_of, lifetime_of
 from ktc.emit.checks.places import Place
 from ktc.emit.checks.pointers import Pointers
 from ktc.emit.checks.sites import Sites
 from ktc.emit.checks.unset import Unset, byte_count, is_used, is_used_at_once
+from ktc.emit.llvm_text.instructions import Instruction
 
 Placed = Callable[[Instruction], Place | None]
-
-_COPY = re.compile(r"call void @llvm\.(memcpy|memmove|memset)\.")
-_LIFETIME = re.compile(r"call void @llvm\.lifetime\.start\.p0\((?:i64 [^,]+, )?ptr ([^)]+)\)")
 
 
 class Accesses:
@@ -32,10 +29,10 @@ class Accesses:
         body = self._body
         self._shade_arrays()
         found = [(one, access) for one in body.instructions if (access := access_of(one)) is not None]
-        asks = {one.line: self._asks_at_once(one) for one, access in found if access.kind and one.code == "load"}
+        asks = {one.line: self._asks_at_once(one) for one, access in found if access.kind and one.op == "load"}
         for one, access in found:
             root = self._pointers.root(access.pointer)
-            if one.code != "load" or asks[one.line] is not None or not self._is_followed(root, is_kernel):
+            if one.op != "load" or asks[one.line] is not None or not self._is_followed(root, is_kernel):
                 continue
             if self._follows and byte_count(access.kind) and not access.is_atomic and self._place_of(one) is not None:
                 self._reads[one.name] = body.fresh()
@@ -98,7 +95,7 @@ class Accesses:
             body.put_before(one, f"call void @__ktc_check_atomic(i64 {address}, i64 {start}, ptr {site})")
             changed = self._changed(one, access)
             body.put_after(one, f"call void @__ktc_check_atomic_done(ptr {site}, i64 {changed})")
-        elif one.code == "load":
+        elif one.op == "load":
             site = self._sites.at(place, access.size, access.align, flags)
             name = self._reads.get(one.name) or body.fresh()
             body.put_before(one, f"{name} = call i64 @__ktc_check_read(i64 {address}, i64 {start}, ptr {site})")
@@ -175,8 +172,7 @@ class Accesses:
                 body.at_entry.append(f"  {shadow} = alloca [{size} x i8], align 16")
                 body.at_entry.append(f"  call void @llvm.memset.p0.i64(ptr {shadow}, i8 0, i64 {size}, i1 false)")
         for one in body.instructions:
-            match = _LIFETIME.match(one.text)
-            root = match.group(1) if match else ""
+            root = lifetime_of(one)
             if root in self._shadows:
                 size = self._pointers.arrays[root]
                 body.put_after(
@@ -199,7 +195,7 @@ class Accesses:
         if shadow is None:
             return
         states = self._address(one, shadow)
-        if one.code == "load":
+        if one.op == "load":
             if not (asks or one.name in self._reads):
                 return
             name = self._reads.get(one.name) or body.fresh()
@@ -226,11 +222,11 @@ class Accesses:
 
     def _check_copies(self, is_kernel: bool) -> None:
         for one in self._body.instructions:
-            match = _COPY.match(one.text)
-            if match is None:
+            copies = copy_of(one)
+            if not copies:
                 continue
-            arguments = [part.split()[-1] for part in split(one.text[one.text.index("(") + 1 : one.text.rindex(")")])]
-            if match.group(1) == "memset":
+            arguments = list(one.values)
+            if copies == "memset":
                 self._set_array(one, arguments[0], arguments[2], "")
                 pieces = [(arguments[0], kinds.WRITE)]
             else:
@@ -315,9 +311,7 @@ class Accesses:
         if not self._pointers.alloca(root) or not size_of(self._pointers.alloca(root)):
             return False
         for use in self._body.uses.get(root, ()):
-            is_copied = use.code == "call" and re.search(
-                r"@llvm\.(memcpy|memmove)\.[^(]*\([^,]+, ptr [^,]*?" + re.escape(root) + r"[,)]", use.text
-            )
-            if not is_copied and "@llvm.lifetime" not in use.text:
+            is_copied = copy_of(use) in ("memcpy", "memmove") and use.values[1] == root
+            if not is_copied and not use.callee.startswith("llvm.lifetime."):
                 return False
         return True

@@ -1,81 +1,45 @@
-"""A function in LLVM's text: its instructions, who defines and who uses what, and what is to be put between them."""
+"""A function's instructions, who defines and who uses what, and what is to be put between them."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from ktc.base.records import entity
-
-_LINE = re.compile(r'  (?:(%(?:"[^"]+"|[\w.$-]+)) = )?(?:(?:tail|musttail|notail) )?(\w+)')
-_PLACE = re.compile(r", !dbg (!\d+)")
-_VALUE = re.compile(r'(label )?(%(?:"[^"]+"|[\w.$-]+))')
-_LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
-_METADATA = re.compile(r", !\w+(?:\.\w+)* !\d+")
-
-
-@entity
-class Instruction:
-    """One instruction.
-
-    Args:
-        line: its place in the function. name: what it defines, or "". code: the operation. text: without metadata.
-        block: number of its block.
-    """
-
-    line: int
-    name: str
-    code: str
-    text: str
-    dbg: str
-    block: int
-
-    @property
-    def cast_operand(self) -> str:
-        """What a cast or a `freeze` takes: a vector's type has spaces, and flags may stand before the type."""
-        text = self.text if self.code == "freeze" else self.text.rpartition(" to ")[0]
-        return text.split()[-1]
+from ktc.emit.llvm_text.functions import Function
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.lazy import Lazy
 
 
 class Body:
-    """One function; `header` is its first line."""
+    """One function and what is to be put into it.
 
-    def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
-        self.header = lines[0]
-        self.instructions: list[Instruction] = []
-        self.defined: dict[str, Instruction] = {}
-        self.uses: dict[str, list[Instruction]] = {}
+    Fields: `header`, its first line; `instructions` in order; `defined`, by name; `uses`, by name those that name it;
+    `before` and `after`, lines by the place of an instruction; `at_entry`, lines at the beginning; `at_end`, lines of
+    further blocks; `replaced`, by place the text that stands for an instruction, "" for none.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.header = function.head
+        self.instructions = list(function.instructions())
+        self.defined = {one.name: one for one in self.instructions if one.name}
         self.before: dict[int, list[str]] = {}
         self.after: dict[int, list[str]] = {}
         self.at_entry: list[str] = []
+        self.at_end: list[str] = []
         self.replaced: dict[int, str] = {}
         self._fresh = 0
-        block = 0
-        for number, line in enumerate(lines[1:], 1):
-            if line and line[0] not in " }":
-                block += _LABEL.match(line) is not None
-                continue
-            match = _LINE.match(line)
-            if match is not None:
-                self._add(number, line, match, block)
 
-    def _add(self, number: int, line: str, match: re.Match[str], block: int) -> None:
-        place = _PLACE.search(line)
-        text = _METADATA.sub("", line[match.start(2) :])
-        one = Instruction(number, match.group(1) or "", match.group(2), text, place.group(1) if place else "", block)
-        self.instructions.append(one)
-        if one.name:
-            self.defined[one.name] = one
-        for value in self.operands(one):
-            self.uses.setdefault(value, []).append(one)
+    @Lazy
+    def uses(self) -> dict[str, list[Instruction]]:
+        """By name, the instructions that name a value."""
+        found: dict[str, list[Instruction]] = {}
+        for one in self.instructions:
+            for value in one.uses:
+                found.setdefault(value, []).append(one)
+        return found
 
-    def operands(self, one: Instruction) -> Iterator[str]:
-        """Give the values that an instruction names."""
-        if one.code == "phi":
-            yield from (value for value, _ in incoming(one) if value[0] == "%")
-            return
-        for label, value in _VALUE.findall(one.text):
-            if not label:
-                yield value
+    @property
+    def labels(self) -> list[str]:
+        """The blocks' names without "%", by number; blocks count from 1 on."""
+        return ["", *(block.name[1:] for block in self.function.blocks)]
 
     def fresh(self) -> str:
         """Return a name that nothing has."""
@@ -98,23 +62,35 @@ class Body:
 
     def text(self) -> str:
         """Return the function as it is now."""
-        made: list[str] = [self.header]
-        for number, line in enumerate(self.lines[1:], 1):
-            made += self.before.get(number, ())
-            made.append(self.replaced.get(number, line))
-            made += self.after.get(number, ())
-            if number == 1:
-                made += self.at_entry
-        return "\n".join(made)
+        made, start = [self.header], self.at_entry
+        for block in self.function.blocks:
+            if block.label:
+                made.append(block.label)
+            made += start
+            start = []
+            for one in block.instructions:
+                made += self.before.get(one.line, ())
+                made.append(self.replaced.get(one.line, one.source))
+                made += self.after.get(one.line, ())
+        return "\n".join([*made, *self.at_end, "}"])
+
+
+def with_last_parts(text: str, last: dict[str, str], is_kept: Iterable[str] = ()) -> str:
+    """Return a function whose phis name the last part of a block that was divided.
+
+    Args:
+        last: by the name of a block, without "%", that of its last part. is_kept: phis that name one stay as they are.
+    """
+    if not last:
+        return text
+    lines, kept = text.split("\n"), tuple(is_kept)
+    for at, line in enumerate(lines):
+        one = Instruction(line) if " = phi " in line else None
+        if one is not None and one.op == "phi" and not any(origin.startswith(kept) for _, origin in one.incoming):
+            pairs = [(value, f"%{last.get(origin[1:], origin[1:])}") for value, origin in one.incoming]
+            lines[at] = one.with_incoming(pairs).source
+    return "\n".join(lines)
 
 
 def _suffix(one: Instruction, line: str) -> str:
     return f", !dbg {one.dbg}" if one.dbg and "call " in line else ""
-
-
-_ARM = re.compile(r'\[ ([^\]]+?), (%(?:"[^"]+"|[\w.$-]+)) \]')
-
-
-def incoming(one: Instruction) -> list[tuple[str, str]]:
-    """Return the values and blocks of a phi."""
-    return [(value.strip(), label) for value, label in _ARM.findall(one.text)]

@@ -7,17 +7,18 @@ ended. There is no call and no way out of a loop, so nothing hinders the vectori
 how long it is say functions without side effects, once for what all threads have alike.
 """
 
-import re
 from collections.abc import Callable
 
 from ktc.emit.checks import sites as kinds
-from ktc.emit.checks.body import Body, Instruction
-from ktc.emit.checks.layout import size_of, split
-from ktc.emit.checks.memory import Access, access_of
+from ktc.emit.checks.body import Body, with_last_parts
+from ktc.emit.checks.layout import size_of
+from ktc.emit.checks.memory import Access, access_of, copy_of
 from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.pointers import Pointers, step_of, unwatched_of, variables_of
 from ktc.emit.checks.sites import Sites
 from ktc.emit.checks.weave import Nearest, constants_of, expanded
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import Module
 
 INDEX, RANGE, SHARED, ARRAY, MISALIGNED = 128, 256, 512, 1024, 2048
 """Flags of sites: what is wrong there, if it is not memory of a buffer."""
@@ -36,9 +37,6 @@ DECLARED = (
 )
 """Functions of the library without side effects."""
 _TABLE_DECLARED = f"{_TABLE} = external hidden global [{THREADS + 1} x i64], align 8"
-_OURS = re.compile(r"^declare .*@ktc\.check\.\w+\(.*\n", re.MULTILINE)
-_LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
-_COPY = re.compile(r"call void @llvm\.(memcpy|memmove|memset)\.")
 _OWN = "%ktc.right."
 
 
@@ -49,26 +47,23 @@ def with_bounds(text: str, kernel: str, machine: object) -> str:
         text: LLVM's text with the lines of the program. kernel: its symbol. machine: LLVM's target machine.
     """
     variables, unwatched = variables_of(text), unwatched_of(text)
-    text = expanded(text, True, machine)
-    lines = text.split("\n")
-    head = re.compile(rf'define .*@"?{re.escape(kernel)}\.body"?\(')
-    start = next(number for number, line in enumerate(lines) if head.match(line))
-    end = lines.index("}", start)
-    sites = Sites()
-    body = Body(lines[start : end + 1])
-    places = Nearest(body, Places(lines))
-    made = Tests(body, Pointers(body, constants_of(text), unwatched), places.of, sites, variables).text()
-    whole = _with_sites("\n".join([*lines[:start], made, *lines[end + 1 :]]), kernel)
-    return (
-        f"{_OURS.sub('', whole)}\n" + "\n".join([*sites.text(), sites.table(_SITES), *DECLARED, _TABLE_DECLARED]) + "\n"
-    )
-
-
-def _with_sites(text: str, kernel: str) -> str:
-    """Have the kernel's entry say where its sites are, after the table's rows."""
+    module = Module(expanded(text, True, machine))
+    at = module.place_of(f"{kernel}.body")
+    body, sites = Body(module.at(at)), Sites()
+    places = Nearest(body, Places(module.nodes()))
+    pointers = Pointers(body, constants_of(module), unwatched)
+    module.entities[at] = Tests(body, pointers, places.of, sites, variables).text()
+    # The kernel's entry says where its sites are, after the table's rows.
     place = f"getelementptr (i8, ptr {_TABLE}, i64 {8 * THREADS})"
-    entry = re.compile(rf'(define [^\n]*@"?{re.escape(kernel)}"?\([^\n]*\n(?:[^\n ]*:[^\n]*\n)?)')
-    return entry.sub(rf"\1  store ptr {_SITES}, ptr {place}, align 8\n", text, count=1)
+    module.begin(kernel, [f"  store ptr {_SITES}, ptr {place}, align 8"])
+    module.drop_declarations(is_marker)
+    module.add([*sites.text(), sites.table(_SITES), *DECLARED, _TABLE_DECLARED])
+    return module.text()
+
+
+def is_marker(symbol: str) -> bool:
+    """Return whether a function is one of those that `codegen` calls where something is to be looked at."""
+    return symbol.startswith("ktc.check.")
 
 
 class Tests:
@@ -84,7 +79,7 @@ class Tests:
     ) -> None:
         self._body, self._pointers, self._place_of, self._sites = body, pointers, place_of, sites
         self._variables = variables
-        self._labels = self._block_labels()
+        self._labels = body.labels
         self._last: dict[str, str] = {}
         self._extents: dict[str, tuple[str, str, str]] = {}
         self._count = 0
@@ -95,13 +90,13 @@ class Tests:
         self._begin()
         for one in list(body.instructions):
             place = self._place_of(one)
-            if one.code == "ret":
+            if one.op == "ret":
                 self._leave(one)
-            elif place is not None and one.code == "call":
+            elif place is not None and one.op == "call":
                 self._call(one, place)
             elif place is not None and (access := access_of(one)) is not None:
                 self._access(one, access, place)
-        return self._joined(body.text())
+        return with_last_parts(body.text(), self._last, [_OWN])
 
     # ---- what is tested ------------------------------------------------------------------------------------
 
@@ -132,7 +127,7 @@ class Tests:
         """Return whether a pointer is as aligned as the one that it was computed from."""
         while pointer != root:
             one = self._body.defined.get(pointer)
-            step = step_of(one) if one is not None and one.code == "getelementptr" else None
+            step = step_of(one) if one is not None and one.op == "getelementptr" else None
             if step is None:
                 return False
             distance = step.distance
@@ -220,19 +215,18 @@ class Tests:
         return number, before, size
 
     def _call(self, one: Instruction, place: Place) -> None:
-        text = one.text
-        if (match := _COPY.match(text)) is not None:
-            self._copy(one, place, match.group(1))
-        elif "@ktc.check.index" in text:
+        if copies := copy_of(one):
+            self._copy(one, place, copies)
+        elif one.callee.startswith("ktc.check.index"):
             self._index(one, place)
-        elif "@ktc.check.range(" in text:
+        elif one.callee == "ktc.check.range":
             # The library comes here only with an index that is outside.
             self._remember(one, "false", self._sites.at(place, 0, 1, RANGE))
-        if "@ktc.check." in text:
+        if is_marker(one.callee):
             self._body.replaced[one.line] = ""
 
     def _copy(self, one: Instruction, place: Place, word: str) -> None:
-        arguments = [part.split()[-1] for part in split(one.text[one.text.index("(") + 1 : one.text.rindex(")")])]
+        arguments = one.values
         pieces = [(arguments[0], kinds.WRITE)] if word == "memset" else [(arguments[0], kinds.WRITE), (arguments[1], 0)]
         right = "true"
         for pointer, flags in pieces:
@@ -248,8 +242,7 @@ class Tests:
 
     def _index(self, one: Instruction, place: Place) -> None:
         """`ktc.check.index(dtype, coordinates..., extents...)`: each has an extent of its own."""
-        parts = split(one.text[one.text.index("(") + 1 : one.text.rindex(")")])
-        values = [part.split()[-1] for part in parts[1:]]
+        values = one.values[1:]
         rank, right = len(values) // 2, "true"
         for axis in range(rank):
             inside, both = self._names(2)
@@ -292,9 +285,9 @@ class Tests:
         tail = [f"  br label %{join}", f"{join}:"]
         access = access_of(one)
         if one.name and access is not None:
-            kind = f"{{ {access.kind}, i1 }}" if one.code == "cmpxchg" else access.kind
+            kind = f"{{ {access.kind}, i1 }}" if one.op == "cmpxchg" else access.kind
             renamed = self._names(1)[0]
-            body.replaced[one.line] = body.lines[one.line].replace(f"  {one.name} = ", f"  {renamed} = ", 1)
+            body.replaced[one.line] = one.source.replace(f"  {one.name} = ", f"  {renamed} = ", 1)
             tail.append(f"  {one.name} = phi {kind} [ {renamed}, %{then} ], [ zeroinitializer, %{before} ]")
         body.after[one.line] = [*tail, *body.after.get(one.line, [])]
         self._last[own] = join
@@ -348,20 +341,3 @@ class Tests:
         name = self._body.fresh()
         self._body.put_before(one, f"{name} = ptrtoint ptr {pointer} to i64")
         return name
-
-    def _block_labels(self) -> list[str]:
-        return ["", *(match.group(1) for line in self._body.lines[1:] if (match := _LABEL.match(line)) is not None)]
-
-    def _joined(self, text: str) -> str:
-        """Have phis name the last part of a block that was divided."""
-        if not self._last:
-            return text
-        lines = text.split("\n")
-        for number, line in enumerate(lines):
-            if " = phi " in line and _OWN not in line:
-                lines[number] = re.sub(
-                    r', (%(?:"[^"]+"|[\w.$-]+)) \]',
-                    lambda match: f", %{self._last.get(match.group(1)[1:], match.group(1)[1:])} ]",
-                    line,
-                )
-        return "\n".join(lines)

@@ -1,64 +1,33 @@
-"""Types in LLVM's text: how far they reach, their sizes, and where their parts are."""
+"""Types in memory: their sizes, and where their parts are."""
 
-import re
+from collections.abc import Sequence
+
+from ktc.emit.llvm_text.scanning import counted, split
 
 _SCALARS = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8, "x86_fp80": 16, "fp128": 16}
-_CLOSING = {"<": ">", "[": "]", "{": "}", "(": ")"}
-_WORD = re.compile(r"[\w.]+")
-_COUNTED = re.compile(r"[<\[]\s*(\d+) x ")
-
-
-def type_end(text: str, start: int) -> int:
-    """Return where the type ends that begins at `start`."""
-    if text[start] not in _CLOSING:
-        match = _WORD.match(text, start)
-        return match.end() if match else start
-    depth = 0
-    for at in range(start, len(text)):
-        if text[at] in _CLOSING:
-            depth += 1
-        elif text[at] in ">]})":
-            depth -= 1
-            if depth == 0:
-                return at + 1
-    return len(text)
-
-
-def split(text: str) -> list[str]:
-    """Return the parts between the commas that stand outside of brackets."""
-    parts, depth, start = [], 0, 0
-    for at, char in enumerate(text):
-        if char in _CLOSING:
-            depth += 1
-        elif char in ">]})":
-            depth -= 1
-        elif char == "," and depth == 0:
-            parts.append(text[start:at].strip())
-            start = at + 1
-    last = text[start:].strip()
-    return [*parts, last] if last else parts
 
 
 def size_of(kind: str) -> int:
     """Return a type's bytes in memory; 0 for what is not known."""
-    if kind in _SCALARS:
-        return _SCALARS[kind]
+    size = _SCALARS.get(kind)
+    if size is not None:
+        return size
     if kind[0] == "i" and kind[1:].isdigit():
         bits = int(kind[1:])
         return bits // 8 if bits % 8 == 0 and bits <= 64 else 16 if bits == 128 else -(-bits // 8)
-    count, element = _counted(kind)
+    count, element = counted(kind)
     if element:
         if kind[0] == "<" and element == "i1":
             return -(-count // 8)
         return count * size_of(element)
     if kind[0] == "{":
         return _struct(kind)[1]
-    return 0
+    return _SCALARS["ptr"] if kind.startswith("ptr ") else 0
 
 
 def _align_of(kind: str) -> int:
     if kind[0] == "[":
-        return _align_of(_counted(kind)[1])
+        return _align_of(counted(kind)[1])
     if kind[0] == "{":
         return max((_align_of(part) for part in split(kind[1:-1])), default=1)
     size = max(size_of(kind), 1)
@@ -79,26 +48,18 @@ def _struct(kind: str) -> tuple[tuple[int, ...], int]:
     return tuple(places), -(-at // align) * align
 
 
-def _counted(kind: str) -> tuple[int, str]:
-    match = _COUNTED.match(kind)
-    if match is None:
-        return 0, ""
-    return int(match.group(1)), kind[match.end() : -1].strip()
-
-
 def lanes(kind: str) -> tuple[int, int]:
     """Return the number of a vector's lanes and the bytes of one; (0, 0) of what is no vector of whole bytes."""
     if not kind.startswith("<"):
         return 0, 0
-    count, element = _counted(kind)
+    count, element = counted(kind)
     return (0, 0) if element == "i1" else (count, size_of(element))
 
 
-def constant_offset(kind: str, indices: list[str]) -> int | None:
-    """Return how many bytes a `getelementptr` over a type moves; None if that is not constant."""
+def constant_offset(kind: str, indices: Sequence[str]) -> int | None:
+    """Return how many bytes a `getelementptr` over a type moves by these values; None if that is not constant."""
     total = 0
-    for place, index in enumerate(indices):
-        word = index.split()[-1]
+    for place, word in enumerate(indices):
         if not word.lstrip("-").isdigit():
             return None
         number = int(word)
@@ -108,7 +69,7 @@ def constant_offset(kind: str, indices: list[str]) -> int | None:
             total += _struct(kind)[0][number]
             kind = split(kind[1:-1])[number]
         else:
-            kind = _counted(kind)[1]
+            kind = counted(kind)[1]
             if not kind:
                 return None
             total += number * size_of(kind)

@@ -1,17 +1,14 @@
 """Accesses as LLVM writes them: loads, stores, atomics."""
 
-import re
-
 from ktc.base.records import record
 from ktc.emit.checks import sites
-from ktc.emit.checks.body import Instruction
-from ktc.emit.checks.layout import size_of, split, type_end
+from ktc.emit.checks.layout import size_of
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.scanning import without_spaces
 
-_ALIGN = re.compile(r", align (\d+)")
-_SCOPED = re.compile(r"( syncscope\([^)]*\))?( (unordered|monotonic|acquire|release|acq_rel|seq_cst))?$")
-_ORDERING = re.compile(r"\b(unordered|monotonic|acquire|release|acq_rel|seq_cst)\b")
 _ACQUIRES, _RELEASES = ("acquire", "acq_rel", "seq_cst"), ("release", "acq_rel", "seq_cst")
-_RMW = re.compile(r"atomicrmw (?:volatile )?(\w+) ptr (\([^()]*\)|[^,()]*(?:\(.*?\))?), ")
+_COPIES = ("memcpy", "memmove", "memset")
+_CODES = ("load", "store", "atomicrmw", "cmpxchg")
 
 
 @record
@@ -42,77 +39,53 @@ class Access:
 
 
 def access_of(one: Instruction) -> Access | None:
-    """Return the access that an instruction is."""
-    reader = {"load": _load, "store": _store, "atomicrmw": _rmw, "cmpxchg": _exchange}.get(one.code)
-    found = reader(one.text) if reader is not None else None
-    return found if found is not None and found.size else None
+    """Return the access that an instruction is; None where it is none, or its size is not known."""
+    if one.op not in _CODES:
+        return None
+    found = _access(one)
+    return found if found.size else None
 
 
-def _align(text: str) -> int:
-    match = _ALIGN.search(text)
-    return int(match.group(1)) if match else 1
+def copy_of(one: Instruction) -> str:
+    """Return which of "memcpy", "memmove" and "memset" an instruction is, or ""."""
+    if one.op != "call" or not one.callee.startswith("llvm.mem"):
+        return ""
+    name = one.callee.split(".")[1]
+    return name if name in _COPIES else ""
 
 
-def _plain(pointer: str) -> str:
-    """Return a pointer without the scope and the order that follow it."""
-    return pointer.split(maxsplit=1)[0] if pointer[0] in "%@" else _SCOPED.sub("", pointer)
+def lifetime_of(one: Instruction) -> str:
+    """Return the local whose lifetime begins with an instruction, or ""."""
+    return one.arguments[-1].value if one.op == "call" and one.callee.startswith("llvm.lifetime.start.") else ""
 
 
-def _order(text: str) -> int:
-    match = _ORDERING.search(text)
-    word = match.group(1) if match else ""
+def _access(one: Instruction) -> Access:
+    align = one.align or 1
+    if one.op == "load":
+        flags = _plain_flags(one)
+        kind = without_spaces(one.accessed[0])
+        return Access(one.values[0], kind, "", align, flags, "load" if flags else "")
+    if one.op == "store":
+        flags, (value, place) = _plain_flags(one), one.operands
+        changes = "store" if flags else ""
+        return Access(place.value, without_spaces(value.type), value.value, align, flags | sites.WRITE, changes)
+    place, value, *_ = one.operands
+    kind = without_spaces(value.type)
+    if one.op == "cmpxchg":
+        flags = sites.ATOMIC | sites.WRITE | sites.MUST_BE_SET | _order(one)
+        return Access(place.value, kind, "", align, flags, "cmpxchg")
+    operation = one.operation
+    is_load = operation in ("add", "sub", "or", "xor") and value.value == "0"
+    flags = sites.ATOMIC | _order(one) | (0 if is_load else sites.WRITE)
+    flags |= 0 if operation == "xchg" else sites.MUST_BE_SET
+    return Access(place.value, kind, value.value, align, flags, "load" if is_load else operation)
+
+
+def _plain_flags(one: Instruction) -> int:
+    """Return the flags of a load or store: a volatile one counts as atomic."""
+    return sites.ATOMIC | _order(one) if one.is_atomic or one.is_volatile else 0
+
+
+def _order(one: Instruction) -> int:
+    word = one.ordering
     return sites.ACQUIRE * (word in _ACQUIRES) | sites.RELEASE * (word in _RELEASES)
-
-
-def _words(text: str, code: str) -> tuple[str, int]:
-    """Return the text after the words that say that an access is atomic, and flags."""
-    rest, flags = text[len(code) + 1 :], 0
-    for word in ("atomic ", "volatile "):
-        if rest.startswith(word):
-            rest, flags = rest[len(word) :], flags | sites.ATOMIC
-    return rest, flags
-
-
-def _load(text: str) -> Access | None:
-    rest, flags = _words(text, "load")
-    end = type_end(rest, 0)
-    space, _, pointer = split(rest[end + 1 :])[0].partition(" ")
-    if space != "ptr":
-        return None
-    pointer = _plain(pointer)
-    flags |= _order(rest[end:]) if flags else 0
-    return Access(pointer, rest[:end], "", _align(text), flags, "load" if flags else "")
-
-
-def _store(text: str) -> Access | None:
-    rest, flags = _words(text, "store")
-    end = type_end(rest, 0)
-    value, _, target = rest[end + 1 :].rpartition(", ptr ")
-    if not value:
-        return None
-    flags |= _order(target) if flags else 0
-    return Access(
-        _plain(split(target)[0]), rest[:end], value, _align(text), flags | sites.WRITE, "store" if flags else ""
-    )
-
-
-def _rmw(text: str) -> Access | None:
-    match = _RMW.match(text)
-    if match is None:
-        return None
-    rest = text[match.end() :]
-    end = type_end(rest, 0)
-    value = split(rest[end + 1 :])[0].split()[0]
-    op = match.group(1)
-    is_load = op in ("add", "sub", "or", "xor") and value == "0"
-    flags = sites.ATOMIC | _order(rest[end + 1 :]) | (0 if is_load else sites.WRITE)
-    flags |= 0 if op == "xchg" else sites.MUST_BE_SET
-    return Access(match.group(2), rest[:end], value, _align(text), flags, "load" if is_load else op)
-
-
-def _exchange(text: str) -> Access | None:
-    parts = split(text[len("cmpxchg ") :].removeprefix("weak ").removeprefix("volatile "))
-    pointer = parts[0].split()[1]
-    kind = parts[1].split()[0]
-    flags = sites.ATOMIC | sites.WRITE | sites.MUST_BE_SET | _order(parts[2])
-    return Access(pointer, kind, "", _align(text), flags, "cmpxchg")

@@ -1,36 +1,31 @@
 """Whole numbers: divisors that are zero, and signed arithmetic that leaves its type on the way to an index."""
 
-import re
 from collections.abc import Callable
 
-from ktc.emit.checks.body import Body, Instruction, incoming
-from ktc.emit.checks.layout import split
+from ktc.emit.checks.body import Body
 from ktc.emit.checks.places import Place
 from ktc.emit.checks.pointers import step_of
 from ktc.emit.checks.sites import Sites
+from ktc.emit.llvm_text.instructions import Instruction
 
 Placed = Callable[[Instruction], Place | None]
 
 _DIVISIONS = ("sdiv", "udiv", "srem", "urem")
-_INTEGER = re.compile(r"(?:exact |nuw |nsw )*(i\d+|<\d+ x i\d+>) ")
 _CHECKED = {"add": "sadd", "sub": "ssub", "mul": "smul"}
 _MOST_FACTOR, _MOST_OF_I64 = (1 << 31) - 1, (1 << 63) - 1
-_PASSED = ("sdiv", "srem", "freeze", "sext", "trunc")
-_BOUNDED = re.compile(r"call i\d+ @llvm\.(?:abs|smax|smin|umax|umin)\.i\d+\((.*)\)")
+_PASSED = ("phi", "select", "sdiv", "srem", "freeze", "sext", "trunc")
+_BOUNDED = tuple(f"llvm.{name}.i" for name in ("abs", "smax", "smin", "umax", "umin"))
 
 
 def check_divisors(body: Body, place_of: Placed, sites: Sites) -> None:
     """Put a check before each division of whole numbers whose divisor is not constant."""
     seen: set[tuple[str, Place, int]] = set()
     for one in body.instructions:
-        place = place_of(one) if one.code in _DIVISIONS else None
+        place = place_of(one) if one.op in _DIVISIONS else None
         if place is None:
             continue
-        match = _INTEGER.match(one.text, len(one.code) + 1)
-        if match is None:
-            continue
-        kind = match.group(1)
-        divisor = _plain_divisor(body, split(one.text)[-1].strip())
+        kind = one.type
+        divisor = _plain_divisor(body, one.values[1])
         if divisor[0] != "%" or (divisor, place, one.block) in seen:
             continue
         seen.add((divisor, place, one.block))
@@ -53,15 +48,15 @@ def check_divisors(body: Body, place_of: Placed, sites: Sites) -> None:
 def _plain_divisor(body: Body, divisor: str) -> str:
     """Return the divisor as the program gave it: the library divides by 1 where it is 0."""
     one = body.defined.get(divisor)
-    if one is None or one.code != "select":
+    if one is None or one.op != "select":
         return divisor
-    parts = [part.split()[-1] for part in split(one.text)]
-    if "splat" in one.text or ">" in one.text:
-        given = [part for part in parts[1:] if part[0] == "%"]
+    _, yes, no = one.values
+    if one.type[0] == "<":
+        given = [value for value in (yes, no) if value[0] == "%"]
         return given[0] if len(given) == 1 else divisor
-    if parts[2] == "1":
-        return parts[1]
-    return parts[2] if parts[1] == "1" else divisor
+    if no == "1":
+        return yes
+    return no if yes == "1" else divisor
 
 
 class Overflows:
@@ -80,14 +75,13 @@ class Overflows:
     def check(self) -> None:
         """Put checks before the places that are computed with such indices."""
         for one in self._body.instructions:
-            place = self._place_of(one) if one.code == "getelementptr" else None
+            place = self._place_of(one) if one.op == "getelementptr" else None
             step = step_of(one) if place is not None else None
             if step is None or place is None or step.distance is not None:
                 continue
             for index in step.indices:
-                value = index.split()[-1]
-                if value[0] == "%":
-                    companion = self._companion(value, False)
+                if index.value[0] == "%":
+                    companion = self._companion(index.value, False)
                     if companion != "null":
                         site = self._sites.at(place)
                         self._body.put_before(one, f"call void @__ktc_check_overflow(ptr {companion}, ptr {site})")
@@ -112,50 +106,35 @@ class Overflows:
         seen.add(value)
         if self._is_checked(one, is_narrow):
             return True
-        return any(self._leads_to_one(part, is_narrow or one.code == "sext", seen) for part in self._sources(one))
+        return any(self._leads_to_one(part, is_narrow or one.op == "sext", seen) for part in self._sources(one))
 
     def _is_checked(self, one: Instruction, is_narrow: bool) -> bool:
-        if one.code not in _CHECKED or self._place_of(one) is None:
+        if one.op not in _CHECKED or self._place_of(one) is None:
             return False
-        kind = one.text.removeprefix(one.code).replace("nuw ", "").replace("nsw ", "").split()[0]
-        if kind not in ("i8", "i16", "i32", "i64"):
+        if one.type not in ("i8", "i16", "i32", "i64"):
             return False
-        parts = [part.split()[-1] for part in split(one.text)]
-        return (one.code == "mul" and "1" not in parts) if kind == "i64" else is_narrow
+        return (one.op == "mul" and "1" not in one.values) if one.type == "i64" else is_narrow
 
     def _sources(self, one: Instruction) -> list[str]:
         """Return the values that a companion is taken over from."""
-        if one.code == "phi":
-            return [value for value, _ in incoming(one) if value[0] == "%"]
-        parts = split(one.text[len(one.code) :])
-        if one.code == "call":
-            bounded = _BOUNDED.match(one.text)
-            values = [part.split()[-1] for part in split(bounded.group(1))] if bounded else []
-        elif one.code == "select":
-            values = [part.split()[-1] for part in parts[1:]]
-        elif one.code in ("sext", "trunc"):
-            values = [one.cast_operand]
-        elif one.code in _CHECKED or one.code in _PASSED:
-            values = [part.split()[-1] for part in parts]
-        else:
-            values = []
-        return [value for value in values if value[0] == "%"]
+        is_bounded = one.callee.startswith(_BOUNDED)
+        if one.op not in _CHECKED and one.op not in _PASSED and not is_bounded:
+            return []
+        return [value for value in one.values[one.op == "select" :] if value[0] == "%"]
 
     def _define(self, one: Instruction, name: str, is_narrow: bool) -> None:
         body = self._body
-        narrow = is_narrow or one.code == "sext"
-        if one.code == "phi":
+        narrow = is_narrow or one.op == "sext"
+        if one.op == "phi":
             arms = [
                 f"[ {self._companion(value, narrow) if value[0] == '%' else 'null'}, {label} ]"
-                for value, label in incoming(one)
+                for value, label in one.incoming
             ]
             body.put_after(one, f"{name} = phi ptr {', '.join(arms)}")
             return
-        if one.code == "select":
-            parts = split(one.text[len("select") :])
-            values = [part.split()[-1] for part in parts]
-            both = [self._companion(value, narrow) if value[0] == "%" else "null" for value in values[1:]]
-            body.put_after(one, f"{name} = select {parts[0].strip()}, ptr {both[0]}, ptr {both[1]}")
+        if one.op == "select":
+            both = [self._companion(value, narrow) if value[0] == "%" else "null" for value in one.values[1:]]
+            body.put_after(one, f"{name} = select {one.operands[0]}, ptr {both[0]}, ptr {both[1]}")
             return
         known = [companion for value in self._sources(one) if (companion := self._companion(value, narrow)) != "null"]
         total = known[0] if known else "null"
@@ -173,14 +152,12 @@ class Overflows:
         if not self._is_checked(one, is_narrow) or place is None:
             body.put_after(one, f"{name} = getelementptr i8, ptr {total}, i64 0")
             return
-        words = one.text.removeprefix(one.code).replace("nuw ", "").replace("nsw ", "").split()
-        kind = words[0]
-        left, right = (part.split()[-1] for part in split(" ".join(words[1:])))
+        kind, (left, right) = one.type, one.values
         if self._is_doubtful:
             over = self._doubted(one, kind, left, right)
             body.put_after(one, f"{name} = select i1 {over}, ptr {self._sites.at(place)}, ptr {total}")
             return
-        intrinsic = f"@llvm.{_CHECKED[one.code]}.with.overflow.{kind}"
+        intrinsic = f"@llvm.{_CHECKED[one.op]}.with.overflow.{kind}"
         self.intrinsics.add(f"declare {{ {kind}, i1 }} {intrinsic}({kind}, {kind})")
         pair, over = body.fresh(), body.fresh()
         body.put_after(
@@ -214,7 +191,7 @@ class Overflows:
             one,
             f"{first} = sext {kind} {left} to i64",
             f"{second} = sext {kind} {right} to i64",
-            f"{wide} = {one.code} i64 {first}, {second}",
+            f"{wide} = {one.op} i64 {first}, {second}",
             f"{short} = trunc i64 {wide} to {kind}",
             f"{again} = sext {kind} {short} to i64",
             f"{over} = icmp ne i64 {again}, {wide}",

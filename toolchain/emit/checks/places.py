@@ -1,13 +1,11 @@
 """Where an instruction comes from: the line of the program, not that of the library that was inlined there."""
 
-import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from ktc.base.records import record
+from ktc.emit.llvm_text.metadata import Node
 from ktc.targets.checked import SUBSCRIPTS
 
-_NODE = re.compile(r"^(!\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
-_FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')
 _LIBRARY = "stdlib"
 
 
@@ -31,15 +29,19 @@ class Place:
 class Places:
     """The places of a module's instructions, by number of the metadata node."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._nodes: dict[str, tuple[str, dict[str, str]]] = {}
-        for line in lines:
-            match = _NODE.match(line)
-            if match is not None:
-                fields = {name: text or word for name, text, word in _FIELD.findall(match.group(3))}
-                self._nodes[match.group(1)] = (match.group(2), fields)
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
+        self._read: dict[str, tuple[str, Mapping[str, str]]] = {}
         self._known: dict[str, Place | None] = {}
         self._unchecked: dict[str, bool] = {}
+
+    def _node(self, node: str) -> tuple[str, Mapping[str, str]]:
+        """Return the kind of a node and its fields; nothing where there is none."""
+        read = self._read.get(node)
+        if read is None:
+            found = self._nodes.get(node)
+            read = self._read[node] = (found.kind, found.fields) if found is not None else ("", {})
+        return read
 
     def of(self, node: str) -> Place | None:
         """Return the innermost place in the program itself; None if there is none."""
@@ -50,23 +52,23 @@ class Places:
     def is_unchecked(self, node: str) -> bool:
         """Return whether an instruction is of a function whose accesses are not looked at (`Function.unchecked`)."""
         if node not in self._unchecked:
-            kind, fields = self._nodes.get(node, ("", {}))
+            kind, fields = self._node(node)
             found = False
             if kind == "DILocation":
-                _, function = self._nodes.get(self._subprogram(fields.get("scope", "")), ("", {}))
+                _, function = self._node(self._subprogram(fields.get("scope", "")))
                 found = "annotations" in function or self.is_unchecked(fields.get("inlinedAt", ""))
             self._unchecked[node] = found
         return self._unchecked[node]
 
     def is_whole(self, node: str) -> bool:
         """Return whether a place is only that of the function that it is in."""
-        _, fields = self._nodes.get(node, ("", {}))
-        kind, scope = self._nodes.get(fields.get("scope", ""), ("", {}))
+        _, fields = self._node(node)
+        kind, scope = self._node(fields.get("scope", ""))
         return kind == "DISubprogram" and fields.get("line") == scope.get("line")
 
     def of_function(self, node: str) -> Place | None:
         """Return where a function is declared, if the program does."""
-        kind, fields = self._nodes.get(node, ("", {}))
+        kind, fields = self._node(node)
         path = self._file(fields.get("file", ""))
         if kind != "DISubprogram" or is_library(path):
             return None
@@ -75,7 +77,7 @@ class Places:
     def _find(self, node: str) -> Place | None:
         chain: list[Place] = []
         while node:
-            kind, fields = self._nodes.get(node, ("", {}))
+            kind, fields = self._node(node)
             if kind != "DILocation":
                 break
             path, title = self._scope(fields.get("scope", ""))
@@ -94,7 +96,7 @@ class Places:
         """Return the file of a scope and the name of its function."""
         path = ""
         while node:
-            kind, fields = self._nodes.get(node, ("", {}))
+            kind, fields = self._node(node)
             if not path and "file" in fields:
                 path = self._file(fields["file"])
             if kind == "DISubprogram":
@@ -106,14 +108,14 @@ class Places:
 
     def _subprogram(self, node: str) -> str:
         """Return the function that a scope is in."""
-        kind, fields = self._nodes.get(node, ("", {}))
+        kind, fields = self._node(node)
         while kind.startswith("DILexical"):
             node = fields.get("scope", "")
-            kind, fields = self._nodes.get(node, ("", {}))
+            kind, fields = self._node(node)
         return node
 
     def _file(self, node: str) -> str:
-        _, fields = self._nodes.get(node, ("", {}))
+        _, fields = self._node(node)
         folder, name = fields.get("directory", ""), fields.get("filename", "")
         return f"{folder}/{name}" if folder else name
 

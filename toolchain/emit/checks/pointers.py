@@ -5,16 +5,18 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 from ktc.base.records import record
-from ktc.emit.checks.body import Body, Instruction, incoming
-from ktc.emit.checks.layout import constant_offset, size_of, split, type_end
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.layout import constant_offset, size_of
 from ktc.emit.checks.memory import access_of
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.operands import Operand
+from ktc.emit.llvm_text.scanning import GLOBAL, without_spaces
 
-_GEP = re.compile(r"getelementptr (?:inbounds |nuw |nusw |inrange\([^)]*\) )*")
 _SHARED = re.compile(r"%shared(?:\.i\d*)*$")
-_GLOBAL = re.compile(r'@(?:"[^"]+"|[\w.$-]+)')
+_GLOBAL = re.compile(GLOBAL)
 _VARIABLE = re.compile(r"^; ktc\.shared (\d+) (\d+)( own)?$", re.MULTILINE)
 _ARGUMENT = re.compile(r"%a(\d+)$")
-_EXTRACTED = re.compile(r"extractvalue \{ ptr(?:, \w+)* \} (%[^ ,]+), (\d+)(?:, !.*)?$")
+_POINTER_STRUCT = re.compile(r"\{ ptr(?:, \w+)* \}")
 _PLAIN = ("freeze", "bitcast", "addrspacecast")
 
 
@@ -24,24 +26,20 @@ class Step:
 
     kind: str
     base: str
-    indices: tuple[str, ...]
+    indices: tuple[Operand, ...]
 
     @property
     def distance(self) -> int | None:
         """How far it goes in bytes, if that is constant."""
-        return constant_offset(self.kind, list(self.indices))
+        return constant_offset(self.kind, [index.value for index in self.indices])
 
 
 def step_of(one: Instruction) -> Step | None:
     """Return what a `getelementptr` says."""
-    match = _GEP.match(one.text)
-    if match is None:
+    if one.op != "getelementptr":
         return None
-    end = type_end(one.text, match.end())
-    parts = split(one.text[end + 1 :])
-    if not parts:
-        return None
-    return Step(one.text[match.end() : end], parts[0].removeprefix("ptr "), tuple(parts[1:]))
+    base, *indices = one.operands
+    return Step(without_spaces(one.source_type), base.value, tuple(indices))
 
 
 def variables_of(text: str) -> list[tuple[int, int]]:
@@ -81,38 +79,33 @@ class Pointers:
         if one is None:
             named = _GLOBAL.search(value)
             return named.group() if named else value
-        if one.code == "getelementptr":
+        if one.op == "getelementptr":
             step = step_of(one)
             if step is None:
                 return value
             if _SHARED.match(step.base) and step.distance is not None:
                 return value  # one of the variables in shared memory
             return self._root(step.base, seen)
-        if one.code in _PLAIN:
-            return self._root(one.text.split()[2], seen)
-        if one.code == "extractvalue":
+        if one.op in _PLAIN:
+            return self._root(one.values[0], seen)
+        if one.op == "extractvalue":
             held = self._inserted(one)
             return self._root(held, seen) if held else value
-        if one.code in ("phi", "select"):
-            if one.code == "phi":
-                values = [arm for arm, _ in incoming(one)]
-            else:
-                values = [part.split()[-1] for part in split(one.text[len("select ") :])[1:]]
+        if one.op in ("phi", "select"):
+            values = one.values if one.op == "phi" else one.values[1:]
             roots = {self._root(arm, seen) for arm in values} - {""}
             return roots.pop() if len(roots) == 1 else value
         return value
 
     def _inserted(self, one: Instruction) -> str:
         """Return what an `extractvalue` takes out of a struct that is put together here, or ""."""
-        match = _EXTRACTED.match(one.text)
-        if match is None:
+        if not _POINTER_STRUCT.fullmatch(one.operands[0].type) or len(one.indices) != 1:
             return ""
-        held, index = match.groups()
-        while (made := self._body.defined.get(held)) is not None and made.code == "insertvalue":
-            parts = split(made.text[len("insertvalue ") :])
-            if parts[2:] == [index]:
-                return parts[1].split(" ", 1)[1]
-            held = parts[0].rsplit(" ", 1)[1]
+        held = one.values[0]
+        while (made := self._body.defined.get(held)) is not None and made.op == "insertvalue":
+            held, inserted = made.values
+            if made.indices == one.indices:
+                return inserted
         return ""
 
     def shared_offset(self, root: str) -> int | None:
@@ -120,7 +113,7 @@ class Pointers:
         if _SHARED.match(root):
             return 0
         one = self._body.defined.get(root)
-        step = step_of(one) if one is not None and one.code == "getelementptr" else None
+        step = step_of(one) if one is not None and one.op == "getelementptr" else None
         return step.distance if step is not None and _SHARED.match(step.base) else None
 
     def is_unwatched(self, root: str) -> bool:
@@ -134,16 +127,13 @@ class Pointers:
     def alloca(self, root: str) -> str:
         """Return the type of the local that a root is, or ""."""
         one = self._body.defined.get(root)
-        if one is None or one.code != "alloca":
-            return ""
-        parts = split(one.text[len("alloca ") :])
-        return parts[0] if len(parts) < 2 or parts[1].startswith("align") else ""
+        return one.allocated if one is not None and one.op == "alloca" and not one.operands else ""
 
     def _find_arrays(self) -> dict[str, int]:
         """Return the sizes of the locals that are indexed with what is not constant."""
         found: dict[str, int] = {}
         for one in self._body.instructions:
-            if one.code != "getelementptr":
+            if one.op != "getelementptr":
                 continue
             step = step_of(one)
             if step is None or step.distance is not None:
@@ -160,24 +150,24 @@ class Pointers:
         while work:
             value = work.pop()
             for use in self._body.uses.get(value, ()):
-                if use.code == "load" or (use.code == "store" and not use.text.startswith(f"store ptr {value},")):
+                if use.op == "load" or (use.op == "store" and use.values[0] != value):
                     continue
-                if use.code == "getelementptr" and use.name:
+                if use.op == "getelementptr" and use.name:
                     if use.name not in seen:
                         seen.add(use.name)
                         work.append(use.name)
-                elif use.code != "call" or "@llvm." not in use.text:
+                elif not use.callee.startswith("llvm."):
                     return True
         return False
 
     def argument_of(self, root: str) -> int:
         """Return which argument of the kernel a pointer is, from 1 on, and at which byte of it, shifted; 0: none."""
         one, offset = self._body.defined.get(root), 0
-        if one is not None and one.code == "load":
+        if one is not None and one.op == "load":
             access = access_of(one)
             held = self._body.defined.get(access.pointer) if access is not None else None
             root = access.pointer if access is not None else ""
-            step = step_of(held) if held is not None and held.code == "getelementptr" else None
+            step = step_of(held) if held is not None and held.op == "getelementptr" else None
             if step is not None:
                 root, offset = step.base, step.distance if step.distance is not None else -1
         match = _ARGUMENT.match(root)

@@ -4,8 +4,11 @@ To copy such a value is no use of it. A value that is computed with in the block
 itself; of others, a number goes with them whose bits say which of their bytes were not set.
 """
 
-from ktc.emit.checks.body import Body, Instruction, incoming
-from ktc.emit.checks.layout import lanes, size_of, split, type_end
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.layout import lanes, size_of
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.operands import Operand, operand
+from ktc.emit.llvm_text.scanning import counted, inside, split
 
 _COPIES = ("phi", "select", "freeze", "bitcast", "trunc", "zext", "extractelement", "insertelement", "shufflevector")
 _NO_USE = ("ret", "insertvalue", "extractvalue")
@@ -36,7 +39,7 @@ class Unset:
                 elif use.name not in self._masks:
                     self._masks[use.name] = self._body.fresh()
                     work.append(use.name)
-        reads = [name for name in self._masks if self._body.defined[name].code == "load"]
+        reads = [name for name in self._masks if self._body.defined[name].op == "load"]
         for name, mask in self._masks.items():
             if name not in reads:
                 self._define(self._body.defined[name], mask)
@@ -53,37 +56,36 @@ class Unset:
         return list(found.values())
 
     def _define(self, one: Instruction, mask: str) -> None:
-        if one.code == "phi":
-            arms = ", ".join([f"[ {self.of(value)}, {label} ]" for value, label in incoming(one)])
+        if one.op == "phi":
+            arms = ", ".join([f"[ {self.of(value)}, {label} ]" for value, label in one.incoming])
             self._body.put_after(one, f"{mask} = phi i64 {arms}")
             return
-        parts = split(one.text[len(one.code) + 1 :])
-        values = [part.split()[-1] for part in parts]
-        if one.code == "select":
-            if parts[0].startswith("<"):
-                text = f"or i64 {self.of(values[1])}, {self.of(values[2])}"
+        if one.op == "select":
+            condition, yes, no = one.operands
+            if condition.type[0] == "<":
+                text = f"or i64 {self.of(yes.value)}, {self.of(no.value)}"
             else:
-                text = f"select {parts[0]}, i64 {self.of(values[1])}, i64 {self.of(values[2])}"
-        elif one.code == "extractelement":
-            text = self._extract(one, parts, values)
-        elif one.code == "insertelement":
-            text = self._insert(one, parts, values)
-        elif one.code == "shufflevector":
-            text = self._shuffle(one, parts, values)
+                text = f"select {condition}, i64 {self.of(yes.value)}, i64 {self.of(no.value)}"
+        elif one.op == "extractelement":
+            text = self._extract(one, one.values)
+        elif one.op == "insertelement":
+            text = self._insert(one, one.values)
+        elif one.op == "shufflevector":
+            text = self._shuffle(one, one.values)
         else:
-            text = f"or i64 {self.of(one.cast_operand)}, 0"
+            text = f"or i64 {self.of(one.values[0])}, 0"
         self._body.put_after(one, f"{mask} = {text}")
 
-    def _extract(self, one: Instruction, parts: list[str], values: list[str]) -> str:
-        _, size = lanes(_kind(parts[0]))
+    def _extract(self, one: Instruction, values: tuple[str, ...]) -> str:
+        _, size = lanes(one.operands[0].type)
         if not values[1].isdigit():
             return f"or i64 {self.of(values[0])}, 0"
         moved = self._body.fresh()
         self._body.put_after(one, f"{moved} = lshr i64 {self.of(values[0])}, {min(int(values[1]) * size, 63)}")
         return f"and i64 {moved}, {(1 << size) - 1}"
 
-    def _insert(self, one: Instruction, parts: list[str], values: list[str]) -> str:
-        count, size = lanes(_kind(parts[0]))
+    def _insert(self, one: Instruction, values: tuple[str, ...]) -> str:
+        count, size = lanes(one.type)
         if not values[2].isdigit() or count * size > 64:
             return f"or i64 {self.of(values[0])}, {self.of(values[1])}"
         shift, ones = int(values[2]) * size, (1 << size) - 1
@@ -96,12 +98,9 @@ class Unset:
         )
         return f"or i64 {kept}, {moved}"
 
-    def _shuffle(self, one: Instruction, parts: list[str], values: list[str]) -> str:
-        kind = _kind(parts[0])
-        count, size = lanes(kind)
-        picked = [word.split()[-1] for word in split(parts[2][type_end(parts[2], 0) :].strip()[1:-1])]
-        if parts[2].endswith("zeroinitializer"):
-            picked = ["0"] * lanes(_kind(parts[2]).replace("i32", kind.split()[-1][:-1]))[0]
+    def _shuffle(self, one: Instruction, values: tuple[str, ...]) -> str:
+        count, size = lanes(one.operands[0].type)
+        picked = _picked(one.operands[2])
         if not count or not 0 < len(picked) <= _MAX_LANES or len(picked) * size > 64 or count * size > 64:
             return f"or i64 {self.of(values[0])}, {self.of(values[1])}"
         total = "0"
@@ -123,8 +122,13 @@ class Unset:
         return f"or i64 {total}, 0"
 
 
-def _kind(part: str) -> str:
-    return part[: type_end(part, 0)]
+def _picked(mask: Operand) -> list[str]:
+    """Return which lanes a shuffle takes; nothing where it takes any."""
+    if mask.value == "zeroinitializer":
+        return ["0"] * counted(mask.type)[0]
+    if mask.value.startswith("splat "):
+        return [operand(inside(mask.value, len("splat "))).value] * counted(mask.type)[0]
+    return [operand(part).value for part in split(mask.value[1:-1])] if mask.value[0] == "<" else []
 
 
 def _signed(number: int) -> int:
@@ -134,22 +138,22 @@ def _signed(number: int) -> int:
 
 def is_copy(use: Instruction, value: str) -> bool:
     """Return whether an instruction passes a value on as it is."""
-    if use.code not in _COPIES or not use.name:
+    if use.op not in _COPIES or not use.name:
         return False
-    if use.code == "select":
-        return split(use.text[len("select ") :])[0].split()[-1] != value
-    if use.code == "extractelement":
-        return split(use.text)[-1].split()[-1] != value
-    if use.code in ("trunc", "zext"):  # of truth values, which lie in memory as bytes
-        return " i1 " in use.text or use.text.endswith(" i1")
+    if use.op == "select":
+        return use.values[0] != value
+    if use.op == "extractelement":
+        return use.values[1] != value
+    if use.op in ("trunc", "zext"):  # of truth values, which lie in memory as bytes
+        return "i1" in (use.operands[0].type, use.type)
     return True
 
 
 def is_use(use: Instruction) -> bool:
     """Return whether an instruction that does not copy a value computes with it."""
-    if use.code in _NO_USE or use.code == "store":
+    if use.op in _NO_USE or use.op == "store":
         return False
-    return use.code != "call" or ("@llvm." in use.text and "@llvm.lifetime" not in use.text)
+    return use.op != "call" or (use.callee.startswith("llvm.") and not use.callee.startswith("llvm.lifetime."))
 
 
 def is_used_at_once(body: Body, read: Instruction) -> bool:
@@ -161,7 +165,7 @@ def is_used_at_once(body: Body, read: Instruction) -> bool:
             if use.block != read.block or use.line < read.line:
                 continue
             if is_copy(use, value):
-                if use.code in ("trunc", "zext", "bitcast", "freeze") and use.name not in seen:
+                if use.op in ("trunc", "zext", "bitcast", "freeze") and use.name not in seen:
                     seen.add(use.name)
                     work.append(use.name)
             elif is_use(use) or _is_address(use, value):
@@ -175,7 +179,7 @@ def is_used(body: Body, read: Instruction) -> bool:
 
 
 def _is_address(use: Instruction, value: str) -> bool:
-    return use.code == "store" and use.text.split(", ptr ")[-1].split(",")[0] == value
+    return use.op == "store" and use.values[1] == value
 
 
 def byte_count(kind: str) -> int:

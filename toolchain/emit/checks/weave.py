@@ -7,12 +7,16 @@ from typing import Any
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.checks import sites as kinds
 from ktc.emit.checks.accesses import Accesses
-from ktc.emit.checks.body import Body, Instruction
-from ktc.emit.checks.layout import size_of, split, type_end
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.layout import size_of
 from ktc.emit.checks.numbers import Overflows, check_divisors
 from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.pointers import Pointers, unwatched_of
 from ktc.emit.checks.sites import Sites
+from ktc.emit.llvm_text.functions import Function, signature, symbol_of
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import Module
+from ktc.emit.llvm_text.scanning import globals_in
 from ktc.targets.checked import REFERENCE
 
 _HOOKS = {
@@ -32,19 +36,12 @@ _HOOKS = {
 }  # fmt: skip
 """The library's functions and their types."""
 
-_DEFINED = re.compile(r'^define (?:internal|hidden) (.*?)@"?(__ktc_check_\w+?)(?:\$[0-9a-f]+)?"?\(')
-_NAME = re.compile(r'@"?(__ktc_check_\w+?)\$[0-9a-f]+"?(?=[\s,(){}]|$)')
-_OURS_DECLARED = re.compile(r"^declare .*@__ktc_check_\w+\(.*\n", re.MULTILINE)
-_OURS_INTERNAL = re.compile(r"^define internal ((?:.*? )?@__ktc_check_\w+\()", re.MULTILINE)
-_CONSTANT = re.compile(r'^(@(?:"[^"]+"|[\w.$-]+)) = (?:\w+ )*?constant ', re.MULTILINE)
-_SUBPROGRAM = re.compile(r" !dbg (!\d+) \{$")
-_OF_FUNCTION = re.compile(r'^define .*?(@(?:"[^"]+"|[\w.$-]+))\(.* !dbg (!\d+) \{$')
-_CALLED = re.compile(r'(@(?:"[^"]+"|[\w.$-]+))\(')
-_REFERENCE = re.compile(rf'^ptr "{re.escape(REFERENCE)}"="(\d+)" ')
-_ATTRIBUTES = re.compile(r"(\) (?:[a-z_]+ )*#\d+)")
+_HOOK = re.compile(r"(__ktc_check_\w+?)(?:\$[0-9a-f]+)?")
+"""What the library's functions are called: with a suffix where they are instances."""
+_REFERENCE = re.compile(rf'"{re.escape(REFERENCE)}"="(\d+)"')
 _SITE = '@"var$ktc.check.site"'
 _ACCESSING = ("load", "store", "atomicrmw", "cmpxchg", "getelementptr")
-_GROUPS = {"#0 ": "#1 ", "#2 ": "#1 ", "#3 ": "#4 ", "#5 ": "#4 "}
+_GROUPS = {"0": "1", "2": "1", "3": "4", "5": "4"}
 """Attribute groups of `codegen` by what they become where everything is inlined."""
 
 
@@ -64,9 +61,10 @@ def expanded(text: str, is_kernel: bool, machine: Any) -> str:
         lines = []
         for line in text.split("\n"):
             if line.startswith("define internal "):
-                head, _, rest = line.rpartition(") #")
-                group = f"#{rest[0]} "
-                line = f"{head}) {_GROUPS.get(group, group).strip()}{rest[1:]}"
+                head = signature(line)
+                group = _GROUPS.get(head.group, head.group)
+                after = head.after.replace(f" #{head.group}", f" #{group}", 1)
+                line = head._replace(after=after).with_parameters()
             lines.append(line)
         text = "\n".join(lines)
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
@@ -94,56 +92,43 @@ class _Module:
 
     def __init__(self, text: str, checks: tuple[str, ...], is_kernel: bool, unwatched: AbstractSet[int]) -> None:
         self._unwatched = unwatched
-        self._lines = text.split("\n")
+        self._module = Module(text)
         self._checks, self._is_kernel = checks, is_kernel
-        self._places, self._sites = Places(self._lines), Sites()
-        self._constants = constants_of(text)
-        self._programs = {
-            match.group(1) for match in map(_OF_FUNCTION.match, self._lines)
-            if match is not None and self._places.of_function(match.group(2)) is not None
-        }  # fmt: skip
+        self._places, self._sites = Places(self._module.nodes()), Sites()
+        self._constants = constants_of(self._module)
+        heads = [signature(head) for _, head in self._module.definitions()]
+        self._programs = {head.symbol for head in heads if self._places.of_function(head.attached("dbg")) is not None}
         """Functions of the program: what they get by reference is looked at where they access it."""
         self._declared: set[str] = set()
         self._has_site = not is_kernel
 
     def text(self) -> str:
         """Return the module with its checks."""
-        made, defined = [], set()
-        at = 0
-        while at < len(self._lines):
-            line = self._lines[at]
-            if not line.startswith("define "):
-                made.append(line)
-                at += 1
-                continue
-            end = self._lines.index("}", at)
-            match = _DEFINED.match(line)
-            if match is not None:
-                defined.add(match.group(2))
-            made.append(self._function(self._lines[at : end + 1], match is not None))
-            at = end + 1
-        text = _NAME.sub(r"@\1", "\n".join(made))
-        text = _OURS_DECLARED.sub("", text)
-        if defined:
-            text = _OURS_INTERNAL.sub(r"define hidden \1", text)
+        module, defined = self._module, set()
+        for at, head in list(module.definitions()):
+            hook = _hook(head) if head.startswith(("define internal ", "define hidden ")) else ""
+            if hook:
+                defined.add(hook)
+            text = self._function(module.at(at), hook != "")
+            module.entities[at] = text.replace("define internal ", "define hidden ", 1) if hook else text
+        module.drop_declarations(lambda symbol: _HOOK.fullmatch(symbol) is not None)
+        module.rename(lambda symbol: found[1] if (found := _HOOK.fullmatch(symbol)) else symbol)
+        text = module.text()
         return f"{text}\n" + "\n".join([*self._sites.text(), *self._declarations(text, defined)]) + "\n"
 
     def _declarations(self, text: str, defined: set[str]) -> list[str]:
-        lines = []
+        lines, named = [], globals_in(text)
         for name, kind in _HOOKS.items():
             symbol = f"__ktc_check_{name}"
-            if symbol not in defined and re.search(rf"@{symbol}\b", text):
+            if symbol not in defined and f"@{symbol}" in named:
                 lines.append(f"declare hidden {_declaration(symbol, kind)}")
-        if self._has_site and _SITE in text and not re.search(rf"^{re.escape(_SITE)} = ", text, re.MULTILINE):
+        if self._has_site and _SITE in text and not any(one.name == _SITE for one in self._module.globals()):
             lines.append(f"{_SITE} = external hidden global i64, align 8")
-        for line in sorted(self._declared):
-            symbol = line[line.index("@") : line.index("(", line.index("@"))]
-            if not re.search(rf"^declare .*{re.escape(symbol)}\(", text, re.MULTILINE):
-                lines.append(line)
-        return lines
+        known = self._module.symbols("declare ")
+        return lines + [line for line in sorted(self._declared) if symbol_of(line) not in known]
 
-    def _function(self, lines: list[str], is_ours: bool) -> str:
-        body = Body(lines)
+    def _function(self, function: Function, is_ours: bool) -> str:
+        body = Body(function)
         nearest = Nearest(body, self._places)
         if is_ours or not nearest.has_any:
             self._calls(body, nearest, None)
@@ -164,48 +149,46 @@ class _Module:
 
     def _entry(self, body: Body) -> None:
         """Look at the stack where a function of the program begins that calls others."""
-        match = _SUBPROGRAM.search(body.header)
-        place = self._places.of_function(match.group(1)) if match else None
-        if place is None or "memory" not in self._checks or body.header.split("(")[0].endswith("@main"):
+        head = body.function.signature
+        place = self._places.of_function(head.attached("dbg"))
+        if place is None or "memory" not in self._checks or head.symbol == "main":
             return
         first = next((one.dbg for one in body.instructions if one.dbg), "")
         if first and not (self._is_kernel and not body.header.startswith("define internal")):
             body.at_entry.append(f"  call void @__ktc_check_stack(ptr {self._sites.at(place)}), !dbg {first}")
-            # An endless recursion is not to become an endless loop.
-            body.header = _ATTRIBUTES.sub(r'\1 "disable-tail-calls"="true"', body.header, count=1)
+            if head.group:  # an endless recursion is not to become an endless loop
+                group = f" #{head.group}"
+                after = head.after.replace(group, f'{group} "disable-tail-calls"="true"', 1)
+                body.header = head._replace(after=after).with_parameters()
 
     def _calls(self, body: Body, nearest: "Nearest", pointers: Pointers | None) -> None:
         """Checks of barriers and exchanges, and where the program (it has `pointers`) calls the library."""
         for one in body.instructions:
-            if one.code == "fence" and self._is_kernel:
+            if one.op == "fence" and self._is_kernel:
                 body.put_before(one, "call void @__ktc_check_fence()")
-            elif one.code == "call":
+            elif one.op == "call":
                 self._call(body, one, nearest.of(one) if pointers is not None else None, pointers)
 
     def _call(self, body: Body, one: Instruction, place: Place | None, pointers: Pointers | None) -> None:
-        text = one.text
-        if "@ktc.check." in text or "@ktc.cpu." in text:
+        called = one.callee
+        if called.startswith(("ktc.check.", "ktc.cpu.")):
             site = self._sites.at(place) if place is not None else "null"
-            flags = kinds.SYNCWARP if "@ktc.cpu.wait.warp(" in text else 0
+            flags = kinds.SYNCWARP if called == "ktc.cpu.wait.warp" else 0
             if flags and place is not None:
                 site = self._sites.at(place, 0, 1, flags)
             self._replace(body, one, site)
-        elif not self._is_kernel and place is not None and self._has_site and "@llvm." not in text:
+        elif not self._is_kernel and place is not None and self._has_site and not called.startswith("llvm."):
             site = self._sites.at(place)
             body.put_before(one, f"store i64 ptrtoint (ptr {site} to i64), ptr {_SITE}, align 8")
-            if pointers is not None and "bounds" in self._checks and "@__ktc_check" not in text:
+            if pointers is not None and "bounds" in self._checks and not called.startswith("__ktc_check"):
                 self._passed(body, one, site, pointers)
 
     def _passed(self, body: Body, one: Instruction, site: str, pointers: Pointers) -> None:
         """Look at what a call gets the address of: `print(p[0])` reads it out of sight, in the library."""
-        if "(" not in one.text:
-            return
-        called = _CALLED.search(one.text)
-        inside = one.text[one.text.index("(", one.text.index("@") if "@" in one.text else 0) + 1 : one.text.rindex(")")]
-        for part in split(inside):
-            words, reference = part.split(), _REFERENCE.match(part)
-            value = words[-1] if words and words[0] == "ptr" else ""
-            if reference is not None and (called is None or called.group(1) in self._programs):
+        for given in one.arguments:
+            reference = _REFERENCE.match(given.attributes)
+            value = given.value if given.type == "ptr" else ""
+            if reference is not None and (not one.callee or one.callee in self._programs):
                 reference = None
             if value[:1] != "%" and not (reference is not None and value == "null"):
                 continue
@@ -221,34 +204,32 @@ class _Module:
 
     def _replace(self, body: Body, one: Instruction, site: str) -> None:
         """Give the library's own calls the names that are linked, and the place."""
-        text, suffix = one.text, f", !dbg {one.dbg}" if one.dbg else ""
-        if "@ktc.cpu.wait.block(" in text:
-            new = f"call void @__ktc_check_barrier(ptr {site})"
-        elif "@ktc.cpu.wait.warp(" in text:
-            new = f"call void @__ktc_check_warp(i64 {argument(text, 0)}, ptr {site})"
-        elif "@ktc.cpu.exchange(" in text:
-            words = f"i32 {argument(text, 0)}, i64 {argument(text, 1)}, ptr {site}"
-            new = f"{one.name} = call i32 @__ktc_check_exchange({words})"
-        elif "@ktc.cpu.exchanged(" in text:
-            words = ", ".join([f"i32 {argument(text, at)}" for at in range(3)])
-            new = f"{one.name} = call i32 @__ktc_check_exchanged({words})"
-        elif "@ktc.cpu.group.record(" in text:
-            new = f"{one.name} = call ptr @__ktc_check_record()"
-        elif "@ktc.check.lane(" in text:
-            new = f"call void @__ktc_check_lane(i32 {argument(text, 0)}, i32 {argument(text, 1)}, ptr {site})"
-        elif "@ktc.check.range(" in text:
-            arguments = ", ".join([f"i64 {argument(text, at)}" for at in range(2)])
-            new = f"call void @__ktc_check_range({arguments}, ptr {argument(text, 2)}, ptr {site})"
-        elif "@ktc.check.index" in text:
-            new = self._index(body, one, site)
-        else:
-            return
+        suffix = f", !dbg {one.dbg}" if one.dbg else ""
+        first, second, third = (*one.values, "-1", "-1", "-1")[:3]
+        match one.callee:
+            case "ktc.cpu.wait.block":
+                new = f"call void @__ktc_check_barrier(ptr {site})"
+            case "ktc.cpu.wait.warp":
+                new = f"call void @__ktc_check_warp(i64 {first}, ptr {site})"
+            case "ktc.cpu.exchange":
+                new = f"{one.name} = call i32 @__ktc_check_exchange(i32 {first}, i64 {second}, ptr {site})"
+            case "ktc.cpu.exchanged":
+                new = f"{one.name} = call i32 @__ktc_check_exchanged(i32 {first}, i32 {second}, i32 {third})"
+            case "ktc.cpu.group.record":
+                new = f"{one.name} = call ptr @__ktc_check_record()"
+            case "ktc.check.lane":
+                new = f"call void @__ktc_check_lane(i32 {first}, i32 {second}, ptr {site})"
+            case "ktc.check.range":
+                new = f"call void @__ktc_check_range(i64 {first}, i64 {second}, ptr {third}, ptr {site})"
+            case name if name.startswith("ktc.check.index"):
+                new = self._index(body, one, site)
+            case _:
+                return
         body.replaced[one.line] = f"  {new}{suffix}" if new else ""
 
     def _index(self, body: Body, one: Instruction, site: str) -> str:
         """`ktc.check.index(dtype, coordinates..., extents...)`: keep the numbers and have them compared."""
-        parts = split(one.text[one.text.index("(") + 1 : one.text.rindex(")")])
-        dtype, values = parts[0].split()[-1], [part.split()[-1] for part in parts[1:]]
+        dtype, *values = one.values
         rank = len(values) // 2
         place = body.spill(f"[{2 * rank} x i64]")
         bad = "false"
@@ -292,7 +273,7 @@ class Nearest:
             if place is not None:
                 after = place
             self._found[one.line] = place if place is not None or not one.dbg else after
-            if one.code in _ACCESSING and places.is_unchecked(one.dbg):
+            if one.op in _ACCESSING and places.is_unchecked(one.dbg):
                 self.unchecked.add(one.line)
         before: Place | None = None
         for one in body.instructions:
@@ -307,17 +288,15 @@ class Nearest:
         return None if one.line in self.unchecked else self._found[one.line]
 
 
-def constants_of(text: str) -> dict[str, int]:
+def constants_of(module: Module) -> dict[str, int]:
     """Return the names of a module's constants, and their bytes; 0 for what is not known."""
-    return {
-        match.group(1): size_of(text[match.end() : type_end(text, match.end())]) for match in _CONSTANT.finditer(text)
-    }
+    return {one.name: size_of(one.type) for one in module.globals() if one.is_constant}
 
 
-def argument(text: str, index: int) -> str:
-    """Return an argument of a call as it is written, "-1" if there is none."""
-    parts = split(text[text.index("(") + 1 : text.rindex(")")])
-    return parts[index].split()[-1] if index < len(parts) else "-1"
+def _hook(head: str) -> str:
+    """Return which of the library's functions a line defines, without the suffix of an instance, or ""."""
+    found = _HOOK.fullmatch(symbol_of(head)) if "@" in head else None
+    return found[1] if found else ""
 
 
 def _declaration(symbol: str, kind: str) -> str:

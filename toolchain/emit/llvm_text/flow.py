@@ -71,6 +71,15 @@ def dominates(parents: Mapping[str, str], above: str, below: str) -> bool:
     return True
 
 
+def dominators_of(parents: Mapping[str, str], name: str) -> list[str]:
+    """Return the nodes that each way to one leads through, by the immediate dominators, from itself up."""
+    found = [name]
+    while parents.get(name, name) != name:
+        name = parents[name]
+        found.append(name)
+    return found
+
+
 def control_dependences(edges: Edges, parents: Mapping[str, str]) -> dict[str, set[str]]:
     """Return by node the branches that decide whether it is run.
 

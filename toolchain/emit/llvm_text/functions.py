@@ -1,17 +1,30 @@
 """A function: its head, its blocks, and its text again."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ktc.base.records import entity
-from ktc.emit.llvm_text.instructions import Instruction, Phi, Terminator
+from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.lazy import Lazy
 from ktc.emit.llvm_text.operands import Operand, operand
-from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL, WORD, closing, last_type, spelled, split, unreadable
+from ktc.emit.llvm_text.scanning import (
+    GLOBAL,
+    LOCAL,
+    WORD,
+    closing,
+    last_type,
+    locals_in,
+    renamed,
+    spelled,
+    split,
+    unreadable,
+)
 
 _LABEL = re.compile(rf"({WORD}):")
+_TARGET = re.compile(rf"label %({WORD})")
 _SYMBOL = re.compile(rf"({GLOBAL})\(")
+_STRANGE = re.compile(r"[^-a-zA-Z$._0-9]")
 _PARAMETER = re.compile(rf"{LOCAL}$")
 _UNNAMED = re.compile(r"%\d+")
 _ATTACHED = re.compile(r" !([\w.]+) (!\d+)")
@@ -74,6 +87,11 @@ def symbol_of(line: str) -> str:
     return spelled(found[1]) if found else ""
 
 
+def is_label(line: str) -> bool:
+    """Return whether a line of a function begins a block."""
+    return line[:1] != " " and _LABEL.match(line) is not None
+
+
 def _parameter(text: str) -> Operand:
     if text == "...":
         return Operand(text, "")
@@ -82,6 +100,33 @@ def _parameter(text: str) -> Operand:
         one = operand(f"{text} %")
         return Operand(one.type, "", one.attributes)
     return operand(text)
+
+
+@entity
+class Phi:
+    """A phi that can be changed: by the label of the block that control comes from, the value's text."""
+
+    name: str
+    type: str
+    incoming: dict[str, str]
+
+
+@entity
+class Terminator:
+    """The end of a block, which can be changed.
+
+    Args:
+        text: as it is written. targets: labels, in its order. condition: the value that decides, or "".
+    """
+
+    text: str
+    targets: list[str]
+    condition: str = ""
+
+    def written(self, labels: Mapping[str, str], condition: str = "") -> str:
+        """Return its text with other labels for some of its targets, and perhaps another condition."""
+        text = _TARGET.sub(lambda found: f"label %{labels.get(found[1], found[1])}", self.text)
+        return text.replace(f" {self.condition},", f" {condition},", 1) if condition else text
 
 
 @entity
@@ -100,14 +145,16 @@ class Block:
     @property
     def phis(self) -> list[Phi]:
         """Its phis, to be looked at."""
-        return [Phi(one.name, one.type, {block: value for value, block in one.incoming})
-                for one in self.instructions if one.op == "phi"]  # fmt: skip
+        found = [one for one in self.instructions if one.op == "phi"]
+        return [Phi(one.name, one.type, {block[1:]: value for value, block in one.incoming}) for one in found]
 
     @property
     def terminator(self) -> Terminator:
         """Its end, to be looked at."""
         last = self.last
-        return Terminator(last.text, last.targets, last.condition) if last else Terminator("unreachable", [])
+        if last is None or not last.is_terminator:
+            return Terminator("unreachable", [])
+        return Terminator(last.whole, [name[1:] for name in last.targets], last.condition)
 
     @property
     def last(self) -> Instruction | None:
@@ -173,6 +220,27 @@ class Function:
     def text(self) -> str:
         """Return the function's text."""
         return "\n".join([self.head, *[line for block in self.blocks for line in block.lines()], "}"])
+
+
+def with_plain_names(function: Function) -> Function:
+    """Return a function in which no local name is in quotation marks: what they are called means nothing."""
+    text = function.text()
+    quoted = {name for name in locals_in(text) if name[1] == '"'}
+    quoted |= {block.name for block in function.blocks if block.name[1] == '"'}
+    if not quoted:
+        return function
+    taken, names = set(locals_in(text)), {}
+    for name in sorted(quoted):
+        word = _STRANGE.sub(lambda found: f".{ord(found[0]):X}.", spelled(name))
+        while f"%{word}" in taken:
+            word += "."
+        taken.add(f"%{word}")
+        names[name] = f"%{word}"
+    lines = [
+        f"{names.get(f'%{found[1]}', f'%{found[1]}')[1:]}:" if (found := _LABEL.match(line)) else renamed(line, names)
+        for line in text.split("\n")
+    ]
+    return Function(lines)
 
 
 def _blocks(lines: Sequence[str], function: Function) -> Iterator[Block]:

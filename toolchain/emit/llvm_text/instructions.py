@@ -1,20 +1,19 @@
 """One instruction: its text, and every part of it on demand."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping
 
-from ktc.base.records import entity
-from ktc.emit.llvm_text import operands
+from ktc.emit.llvm_text import operands, operations
 from ktc.emit.llvm_text.lazy import Lazy
-from ktc.emit.llvm_text.operands import Call, Operand, operand, typed_list
+from ktc.emit.llvm_text.operands import Call, Operand
+from ktc.emit.llvm_text.operations import CALLS, TERMINATORS
 from ktc.emit.llvm_text.scanning import (
+    GLOBAL,
     LOCAL,
-    counted,
     inside,
     locals_in,
-    members,
     renamed,
+    spelled,
     split,
     take_type,
     unreadable,
@@ -30,22 +29,9 @@ _FLAGS = re.compile(
 _MEMORY_WORDS = re.compile(r"(?:(?:atomic|volatile|weak) )*")
 _LABEL = re.compile(rf"label ({LOCAL})")
 _LABELLED = re.compile(rf"(label )?({LOCAL})")
+_CALLEE = re.compile(rf'({GLOBAL})\(|"[^"]*"')
 _ALIGN = re.compile(r", align (\d+)")
 _ORDERING = re.compile(r"\b(unordered|monotonic|acquire|release|acq_rel|seq_cst)\b")
-
-CASTS = frozenset({
-    "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint", "ptrtoaddr",
-    "inttoptr", "bitcast", "addrspacecast",
-})  # fmt: skip
-BINARY = frozenset({
-    "add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor", "fadd", "fsub",
-    "fmul", "fdiv", "frem",
-})  # fmt: skip
-CALLS = frozenset({"call", "invoke", "callbr"})
-TERMINATORS = frozenset({
-    "br", "switch", "ret", "unreachable", "indirectbr", "invoke", "callbr", "resume", "catchswitch", "catchret",
-    "cleanupret",
-})  # fmt: skip
 
 
 class Instruction:
@@ -72,36 +58,46 @@ class Instruction:
     # ---- text ------------------------------------------------------------------------------------------------
 
     @Lazy
-    def _cut(self) -> tuple[str, str]:
-        """What follows the operation, and the attachments."""
+    def _all(self) -> str:
+        """What follows the operation, in one line."""
         rest = self.source[self._end :]
-        if "\n" in rest:
-            rest = " ".join([part.strip() for part in rest.split("\n")])
-        at = rest.find(", !")
-        while at >= 0 and not _ATTACHED.match(rest, at):
-            at = rest.find(", !", at + 1)
-        return (rest, "") if at < 0 else (rest[:at], rest[at:])
+        return " ".join([part.strip() for part in rest.split("\n")]) if "\n" in rest else rest
 
     @Lazy
     def rest(self) -> str:
         """What follows the operation, without attachments."""
-        return self._cut[0]
-
-    @Lazy
-    def text(self) -> str:
-        """The operation and what follows it, without attachments."""
-        return f"{self.op} {self._cut[0]}" if self._cut[0] else self.op
+        rest = self._all
+        at = rest.find(", !")
+        while at >= 0 and not _ATTACHED.match(rest, at):
+            at = rest.find(", !", at + 1)
+        return rest if at < 0 else rest[:at]
 
     @property
     def attachments(self) -> str:
         """The metadata at the end, as ", !tbaa !3, !dbg !5"."""
-        return self._cut[1]
+        return self._all[len(self.rest) :]
+
+    @Lazy
+    def text(self) -> str:
+        """The operation and what follows it, without attachments."""
+        return f"{self.op} {self.rest}" if self.rest else self.op
+
+    @property
+    def whole(self) -> str:
+        """The operation and all that follows it, attachments included."""
+        return f"{self.op} {self._all}" if self._all else self.op
 
     def attached(self, kind: str) -> str:
         """Return the node that is attached as a kind ("!5" for "dbg"), or ""."""
         if f"!{kind} " not in self.source:
             return ""
-        return next((found[2] for found in _ATTACHMENT.finditer(self._cut[1]) if found[1] == kind), "")
+        return next((found[2] for found in _ATTACHMENT.finditer(self.attachments) if found[1] == kind), "")
+
+    @Lazy
+    def dbg(self) -> str:
+        """The node of its place in the program ("!5"), or ""."""
+        _, found, rest = self.source.rpartition(", !dbg !")
+        return f"!{rest.partition(',')[0]}" if found else ""
 
     @Lazy
     def flags(self) -> str:
@@ -128,6 +124,13 @@ class Instruction:
         listed = ", ".join([f"[ {value}, {block} ]" for value, block in pairs])
         return Instruction(f"  {self.name} = phi {self.flags}{self.type} {listed}{self.attachments}")
 
+    def with_arguments(self, given: Iterable[Operand]) -> "Instruction":
+        """Return a call with other arguments."""
+        call, name = self.call, f"{self.name} = " if self.name else ""
+        tail, after = f"{self.tail} " if self.tail else "", f" {call.after}" if call.after else ""
+        listed = ", ".join(map(str, given))
+        return Instruction(f"  {name}{tail}{self.op} {self.flags}{call.head}({listed}){after}{self.attachments}")
+
     def is_plain(self, op: str, flags: str = "") -> bool:
         """Return whether it is such an operation without attachments, its flags among these."""
         return self.op == op and not self.attachments and all(word in flags.split() for word in self.flags.split())
@@ -137,12 +140,15 @@ class Instruction:
     @Lazy
     def uses(self) -> tuple[str, ...]:
         """The local values that it names, each once; a block is none."""
+        rest = self.rest
         if self.op == "phi":
-            return tuple(dict.fromkeys(value for value, _ in self.incoming if value[0] == "%"))
-        if "label" in self.text and '"' not in self.text:
-            return tuple(dict.fromkeys(name for label, name in _LABELLED.findall(self.text) if not label))
-        targets = set(self.targets) if "label" in self.text else ()
-        return tuple(dict.fromkeys(name for name in locals_in(self.text) if name not in targets))
+            return tuple(dict.fromkeys([value for value, _ in self.incoming if value[0] == "%"]))
+        if "label " not in rest:
+            return tuple(dict.fromkeys(locals_in(rest)))
+        if '"' not in rest:
+            return tuple(dict.fromkeys([name for label, name in _LABELLED.findall(rest) if not label]))
+        targets = set(self.targets)
+        return tuple(dict.fromkeys([name for name in locals_in(rest) if name not in targets]))
 
     # ---- operands --------------------------------------------------------------------------------------------
 
@@ -154,7 +160,7 @@ class Instruction:
     @Lazy
     def operands(self) -> tuple[Operand, ...]:
         """What it computes with; a call's arguments, an address and its indices, a branch's condition."""
-        return _OPERANDS.get(self.op, _all)(self)
+        return operations.operands_of(self)
 
     @Lazy
     def values(self) -> tuple[str, ...]:
@@ -164,7 +170,7 @@ class Instruction:
     @Lazy
     def type(self) -> str:
         """The type of what it gives; "void" for nothing. Members of named structs are not known here."""
-        return _RESULTS[self.op](self) if self.op in _RESULTS else self.operands[0].type
+        return operations.type_of(self)
 
     @Lazy
     def call(self) -> Call:
@@ -175,7 +181,10 @@ class Instruction:
     @Lazy
     def callee(self) -> str:
         """The name of the function that a call calls; "" of other instructions and of values."""
-        return self.call.symbol if self.op in CALLS else ""
+        if self.op not in CALLS:
+            return ""
+        found = next((one[1] for one in _CALLEE.finditer(self.rest) if one[1]), "")
+        return spelled(found) if found else ""
 
     @property
     def arguments(self) -> tuple[Operand, ...]:
@@ -265,137 +274,3 @@ class Instruction:
     def indices(self) -> list[str]:
         """The numbers of an `extractvalue` or `insertvalue`."""
         return self.parts[1 if self.op == "extractvalue" else 2 :]
-
-
-@entity
-class Phi:
-    """A phi that can be changed: by block that control comes from, the value's text."""
-
-    name: str
-    type: str
-    incoming: dict[str, str]
-
-
-@entity
-class Terminator:
-    """The end of a block, which can be changed.
-
-    Args:
-        text: as it is written, without attachments. targets: in its order. condition: the value that decides, or "".
-    """
-
-    text: str
-    targets: list[str]
-    condition: str = ""
-
-
-# ---- operands, by operation ------------------------------------------------------------------------------------
-
-
-def _all(one: Instruction) -> tuple[Operand, ...]:
-    return typed_list(one.body)
-
-
-def _compared(one: Instruction) -> tuple[Operand, ...]:
-    return typed_list(one.body.partition(" ")[2])
-
-
-def _cast(one: Instruction) -> tuple[Operand, ...]:
-    return (operand(one.body.rpartition(" to ")[0]),)
-
-
-def _phi(one: Instruction) -> tuple[Operand, ...]:
-    kind = one.type
-    return tuple([Operand(kind, value) for value, _ in one.incoming])
-
-
-def _accessed(one: Instruction) -> tuple[Operand, ...]:
-    places = {"load": slice(1, 2), "store": slice(0, 2), "cmpxchg": slice(0, 3), "atomicrmw": slice(0, 2)}
-    parts = one.accessed[places[one.op]]
-    if one.op == "atomicrmw":
-        parts[0] = parts[0].partition(" ")[2]
-    found = [operand(part) for part in parts]
-    return tuple([Operand(kind, operands.without_order(value)) for kind, value, _ in found])
-
-
-def _allocated(one: Instruction) -> tuple[Operand, ...]:
-    return tuple([operand(part) for part in one.accessed[1:] if part[0] == "i" and " " in part])
-
-
-def _first(count: int) -> Callable[[Instruction], tuple[Operand, ...]]:
-    return lambda one: tuple([operand(part) for part in one.parts[:count]])
-
-
-def _stepped(one: Instruction) -> tuple[Operand, ...]:
-    return tuple([operand(part) for part in one.parts[1:]])
-
-
-def _branched(one: Instruction) -> tuple[Operand, ...]:
-    return (operand(one.parts[0]),) if one.op != "br" or len(one.parts) > 1 else ()
-
-
-def _returned(one: Instruction) -> tuple[Operand, ...]:
-    return (operand(one.body),) if one.body != "void" else ()
-
-
-def _none(_: Instruction) -> tuple[Operand, ...]:
-    return ()
-
-
-_OPERANDS: Mapping[str, Callable[[Instruction], tuple[Operand, ...]]] = MappingProxyType({
-    **dict.fromkeys(CASTS, _cast), **dict.fromkeys(CALLS, lambda one: one.call.arguments), "icmp": _compared,
-    "fcmp": _compared, "phi": _phi, "load": _accessed, "store": _accessed, "cmpxchg": _accessed,
-    "atomicrmw": _accessed, "alloca": _allocated, "getelementptr": _stepped, "extractvalue": _first(1),
-    "insertvalue": _first(2), "va_arg": _first(1), "br": _branched, "switch": _branched, "indirectbr": _branched,
-    "ret": _returned, "fence": _none, "unreachable": _none, "landingpad": _none,
-})  # fmt: skip
-
-
-# ---- types of results ------------------------------------------------------------------------------------------
-
-
-def _compared_type(one: Instruction) -> str:
-    kind = one.operands[0].type
-    return f"{kind[: kind.index(' x ')] if 'vscale' not in kind else kind.rpartition(' x ')[0]} x i1>" if (
-        kind[0] == "<"
-    ) else "i1"  # fmt: skip
-
-
-def _stepped_type(one: Instruction) -> str:
-    base, *indices = one.operands
-    vector = next((index.type for index in indices if index.type[0] == "<"), "")
-    return f"{vector.rpartition(' x ')[0]} x {base.type}>" if vector and base.type[0] != "<" else base.type
-
-
-def _member_type(one: Instruction) -> str:
-    kind = one.operands[0].type
-    for index in one.indices:
-        kind = counted(kind)[1] or members(kind)[int(index)]
-    return kind
-
-
-def _shuffled_type(one: Instruction) -> str:
-    vector, _, mask = one.operands
-    return f"{mask.type.rpartition(' x ')[0]} x {counted(vector.type)[1]}>"
-
-
-def _slot_type(one: Instruction) -> str:
-    space = next((part for part in one.accessed[1:] if part.startswith("addrspace(")), "")
-    return f"ptr {space}".rstrip()
-
-
-def _void(_: Instruction) -> str:
-    return "void"
-
-
-_RESULTS: Mapping[str, Callable[[Instruction], str]] = MappingProxyType({
-    **dict.fromkeys(CASTS, lambda one: one.body.rpartition(" to ")[2]),
-    **dict.fromkeys(CALLS, lambda one: one.call.type),
-    **dict.fromkeys(TERMINATORS - CALLS, _void), "store": _void, "fence": _void,
-    "icmp": _compared_type, "fcmp": _compared_type, "phi": lambda one: take_type(one.body)[0],
-    "load": lambda one: one.accessed[0], "getelementptr": _stepped_type, "alloca": _slot_type,
-    "extractvalue": _member_type, "extractelement": lambda one: counted(one.operands[0].type)[1],
-    "shufflevector": _shuffled_type, "select": lambda one: one.operands[1].type,
-    "cmpxchg": lambda one: f"{{ {one.operands[1].type}, i1 }}", "atomicrmw": lambda one: one.operands[1].type,
-    "va_arg": lambda one: one.parts[1], "landingpad": lambda one: take_type(one.body)[0],
-})  # fmt: skip

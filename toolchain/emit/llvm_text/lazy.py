@@ -26,5 +26,5 @@ class Lazy(Generic[Owner, Value]):
         if one is None:
             return self
         value = self.make(one)
-        vars(one)[self.name] = value
+        one.__dict__[self.name] = value
         return value

@@ -36,4 +36,5 @@ def node(text: str) -> Node | None:
     found = _KIND.match(text, len("distinct ") * is_distinct)
     if found is None:
         return None
-    return Node(found[1], text[found.end() : closing(text, found.end() - 1)], is_distinct)
+    end = len(text) - 1 if text[-1] in ")}" else closing(text, found.end() - 1)
+    return Node(found[1], text[found.end() : end], is_distinct)

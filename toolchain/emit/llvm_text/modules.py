@@ -1,12 +1,12 @@
 """A module: its entities in order, found by name, taken out, put in, and its text again."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ktc.emit.llvm_text.functions import Function, Signature, signature, symbol_of
+from ktc.emit.llvm_text.functions import Function, Signature, is_label, signature, symbol_of
 from ktc.emit.llvm_text.metadata import Node, node
-from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL, spelled, split, take_type, unreadable
+from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL, globals_in, named, renamed, spelled, split, take_type, unreadable
 
 _GLOBAL = re.compile(rf"({GLOBAL}) = (.*?)\b(global|constant) (.*)", re.DOTALL)
 _SPACE = re.compile(r"(?:^| )addrspace\((\d+)\)")
@@ -109,6 +109,13 @@ class Module:
         """Return a function with a body."""
         return self.at(self.place_of(symbol))
 
+    def begin(self, symbol: str, lines: Sequence[str]) -> None:
+        """Put lines at the beginning of a function."""
+        at = self.place_of(symbol)
+        held = self.entities[at].split("\n")
+        start = 2 if is_label(held[1]) else 1
+        self.entities[at] = "\n".join([*held[:start], *lines, *held[start:]])
+
     def declarations(self) -> Iterator[Signature]:
         """Give the functions without bodies."""
         for entity in self.entities:
@@ -130,6 +137,20 @@ class Module:
         while self.entities and not self.entities[-1]:
             self.entities.pop()
         self.entities += [*lines, ""]
+
+    def rename(self, call: Callable[[str], str]) -> None:
+        """Give globals other names: `call` gets what one is called."""
+        names = {}
+        for name in globals_in("\n".join(self.entities)):
+            word = spelled(name)
+            new = call(word)
+            if new != word:
+                names[name] = named(new, "@")
+        some = re.compile("|".join(map(re.escape, names)))
+        for at, entity in enumerate(self.entities) if names else ():
+            if some.search(entity):
+                lines = entity.split("\n")
+                self.entities[at] = "\n".join([renamed(line, names) if "@" in line else line for line in lines])
 
     # ---- other entities --------------------------------------------------------------------------------------
 
@@ -174,6 +195,12 @@ def nodes_of(lines: Iterable[str]) -> dict[str, Node]:
         if one is not None and read is not None:
             found[one[1]] = read
     return found
+
+
+def attached_node(text: str, kind: str) -> int | None:
+    """Return the number of the first node that is attached as a kind in a module."""
+    found = re.search(rf", !{re.escape(kind)} !(\d+)", text)
+    return int(found[1]) if found else None
 
 
 def free_node(text: str) -> int:

@@ -35,15 +35,15 @@ class Operand(NamedTuple):
 class Call(NamedTuple):
     """The parts of a call.
 
-    Fields: `type` of its result; `callee` as it is written; `arguments`; `before`: calling convention and attributes of
-    the result; `after`: attribute groups and bundles.
+    Fields: `type` of its result; `callee` as it is written; `arguments`; `head`, all before their bracket; `after`:
+    attribute groups and bundles.
     """
 
     type: str
     callee: str
     arguments: tuple[Operand, ...]
-    before: str = ""
-    after: str = ""
+    head: str
+    after: str
 
     @property
     def symbol(self) -> str:
@@ -102,6 +102,12 @@ def without_order(value: str) -> str:
     return _ORDER.sub("", value)
 
 
+def call_type(text: str) -> str:
+    """Return the type of a call's result; see `call`."""
+    start = after_attributes(text, 0, _TYPE)
+    return text[start : type_end(text, start)]
+
+
 def call(text: str) -> Call:
     """Read a call from after its flags on: "spir_func noundef i32 @f(i32 noundef %x) #5"."""
     start = after_attributes(text, 0, _TYPE)
@@ -116,4 +122,4 @@ def call(text: str) -> Call:
         opened = closing(text, opened) + 1
     end = closing(text, opened)
     given = tuple(map(operand, split(text[opened + 1 : end])))
-    return Call(kind, text[at:opened], given, text[:start].rstrip(), text[end + 1 :].strip())
+    return Call(kind, text[at:opened], given, text[:opened], text[end + 1 :].strip())

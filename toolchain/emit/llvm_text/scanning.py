@@ -1,7 +1,7 @@
 """The lexical side of LLVM's text: names, strings, brackets, what commas part, and how far a type reaches."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ktc.diag.diagnostic import Bug
 
@@ -9,12 +9,13 @@ WORD = r'(?:[-\w$.]+|"[^"]*")'
 """A name without the character before it, as a label has it."""
 LOCAL, GLOBAL = f"%{WORD}", f"@{WORD}"
 
-_LOCAL_NAME = re.compile(LOCAL)
+_LOCAL_NAME, _GLOBAL_NAME = re.compile(LOCAL), re.compile(GLOBAL)
 _OUTSIDE = re.compile(rf'{LOCAL}|@{WORD}|"[^"]*"')
 """Local names, and what may have a `%` in it that begins none."""
 _PLAIN = re.compile(r"[-a-zA-Z$._0-9]+")
 _MARK = re.compile(r'[,()\[\]{}<>]|"[^"]*"')
 _BRACKET = re.compile(r'[()\[\]{}<>]|"[^"]*"')
+_NESTED = re.compile(r'[(\[{<"]')
 _OPEN = "([{<"
 _TYPE_WORD = re.compile(rf"{LOCAL}|[\w.]+")
 _SUFFIX = re.compile(r'(?: addrspace\((?:\d+|"[^"]*")\))?\*')
@@ -52,10 +53,22 @@ def locals_in(text: str) -> list[str]:
     return [one for one in _OUTSIDE.findall(text) if one[0] == "%"]
 
 
+def respelled(text: str, call: Callable[[str], str]) -> str:
+    """Return a text with other local names: `call` gets each."""
+    if '"' not in text and "@" not in text:
+        return _LOCAL_NAME.sub(lambda found: call(found[0]), text)
+    return _OUTSIDE.sub(lambda found: call(found[0]) if found[0][0] == "%" else found[0], text)
+
+
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """Return a text with other local names for some."""
-    pattern = _OUTSIDE if '"' in text else _LOCAL_NAME
+    """Return a text with other names of locals and globals for some."""
+    pattern = _OUTSIDE if '"' in text or "@" in text else _LOCAL_NAME
     return pattern.sub(lambda found: names.get(found[0], found[0]), text)
+
+
+def globals_in(text: str) -> set[str]:
+    """Return the names of globals in a text."""
+    return set(_GLOBAL_NAME.findall(text))
 
 
 # ---- brackets --------------------------------------------------------------------------------------------------
@@ -87,6 +100,8 @@ def split(text: str) -> list[str]:
     if "," not in text:
         only = text.strip()
         return [only] if only else []
+    if not _NESTED.search(text):
+        return [part.strip() for part in (text.rstrip().removesuffix(",")).split(",")]
     parts, depth, start = [], 0, 0
     for found in _MARK.finditer(text):
         mark = found[0]

@@ -1,62 +1,41 @@
 """Which branches lead to a block: its dominators, and the conditions on the way."""
 
-import re
-
 from ktc.emit.checks.body import Body
-
-_LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
-_TARGET = re.compile(r'label %("[^"]+"|[\w.$-]+)')
-_BRANCH = re.compile(r"br i1 (%\S+), label %(\S+), label %(\S+)$")
+from ktc.emit.llvm_text import flow
 
 
 class Control:
-    """The blocks of one function, by number as `Body` counts them."""
+    """The blocks of one function, by number as instructions have it."""
 
     def __init__(self, body: Body) -> None:
-        labels = [match.group(1) for line in body.lines[1:] if (match := _LABEL.match(line)) is not None]
-        self._numbers = {label: number for number, label in enumerate(labels, 1)}
-        self._branches: dict[int, tuple[str, int, int]] = {}
-        count = len(labels) + 1
-        self._before: list[list[int]] = [[] for _ in range(count)]
-        for one in body.instructions:
-            if one.code not in ("br", "switch", "invoke"):
-                continue
-            targets = [self._numbers[label] for label in _TARGET.findall(one.text)]
-            for target in targets:
-                self._before[target].append(one.block)
-            match = _BRANCH.match(one.text)
-            if match is not None and targets[0] != targets[1]:
-                self._branches[one.block] = match.group(1), targets[0], targets[1]
-        self._above = self._dominators(1 if labels and self._before[0] == [] else 0, count)
+        blocks = body.function.blocks
+        edges = body.function.edges
+        self._names = ["", *edges]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._branches = {
+            block.name: branch for block in blocks if (branch := block.branch) is not None and branch[1] != branch[2]
+        }
+        self._before = flow.reversed_edges(edges)
+        self._parents = flow.immediate_dominators(edges, blocks[0].name)
 
-    def _dominators(self, entry: int, count: int) -> list[set[int]]:
-        everything = set(range(count))
-        above = [set(everything) for _ in range(count)]
-        above[entry] = {entry}
-        changed = True
-        while changed:
-            changed = False
-            for block in range(count):
-                if block == entry or not self._before[block]:
-                    continue
-                new = {block} | set.intersection(*(above[other] for other in self._before[block]))
-                if new != above[block]:
-                    above[block], changed = new, True
-        return above
+    def _is_above(self, above: str, below: str) -> bool:
+        """Return whether each way to `below` leads through `above`; there is none to what is never reached."""
+        return below not in self._parents or flow.dominates(self._parents, above, below)
 
     def is_back(self, block: int, label: str) -> bool:
         """Return whether an edge to a block comes from a block that it leads to."""
-        return block in self._above[self._numbers[label.removeprefix("%")]]
+        return self._is_above(self._names[block], label)
 
     def guards(self, block: int) -> tuple[tuple[str, bool], ...]:
         """Return the conditions that hold in a block, and whether they are true."""
-        found = []
-        for other in sorted(self._above[block]):
+        name, found = self._names[block], []
+        above = sorted(flow.dominators_of(self._parents, name), key=self._numbers.__getitem__)
+        for other in above:
             if other not in self._branches:
                 continue
             condition, then, otherwise = self._branches[other]
             for target, is_true in ((then, True), (otherwise, False)):
                 others = [one for one in self._before[target] if one != other]
-                if target in self._above[block] and all(target in self._above[one] for one in others):
+                if target in above and all(self._is_above(target, one) for one in others):
                     found.append((condition, is_true))
         return tuple(found)

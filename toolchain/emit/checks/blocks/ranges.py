@@ -12,21 +12,20 @@ from dataclasses import field
 from ktc.base.records import entity
 from ktc.emit.checks.blocks.control import Control
 from ktc.emit.checks.blocks.intervals import BOUND, Arithmetic, Interval
-from ktc.emit.checks.body import Body, Instruction, incoming
-from ktc.emit.checks.layout import constant_offset, size_of, split
-from ktc.emit.checks.memory import access_of
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.layout import constant_offset, size_of
+from ktc.emit.checks.memory import access_of, copy_of
 from ktc.emit.checks.pointers import Pointers, step_of
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.operations import BINARY
+from ktc.emit.llvm_text.scanning import counted, members
 
 _STEP, _FAR = 1 << 24, (1 << 31) - (1 << 25)
 """How far a counter of 32 bits may step, and how large it may be, so that it does not wrap."""
 _MOST_LINES = 20_000
 _INTEGER = re.compile(r"i(\d+)")
-_BINARY = re.compile(r"(\w+)(?: (?:nuw|nsw|exact|disjoint|samesign))* i(\d+) (\S+), (\S+)$")
-_CAST = re.compile(r"(zext|sext|trunc)(?: (?:nneg|nuw|nsw))* i(\d+) (\S+) to i(\d+)$")
-_COMPARE = re.compile(r"icmp (?:samesign )?(\w+) i(\d+) (\S+), (\S+)$")
-_SELECT = re.compile(r"select i1 (\S+), i(\d+) (\S+), i\d+ (\S+)$")
-_EXTREME = re.compile(r"call (?:range\([^)]*\) )?i(\d+) @llvm\.([su])(min|max)\.i\d+\(i\d+ (\S+), i\d+ (\S+)\)$")
-_PARAMETER = re.compile(r"(ptr|i\d+)\b[^%]*(%[\w.$-]+)$")
+_CASTS = ("zext", "sext", "trunc")
+_EXTREMES = tuple(f"llvm.{sign}{which}." for sign in "su" for which in ("min", "max"))
 _OPPOSITE = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt",
              "ult": "uge", "uge": "ult", "ugt": "ule", "ule": "ugt"}  # fmt: skip
 _SWAPPED = {"slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle",
@@ -58,24 +57,25 @@ class Ranges(Arithmetic):
         self._control = Control(body)
         super().__init__()
         self._kinds = {
-            match.group(2): match.group(1)
-            for part in split(body.header[body.header.index("(") + 1 : body.header.rindex(")")])
-            if (match := _PARAMETER.search(part))
+            one.value: one.type
+            for one in body.function.signature.parameters
+            if one.type == "ptr" or _INTEGER.fullmatch(one.type)
         }
 
     def function(self, name: str) -> str:
         """Return the function's text."""
         for one in self._body.instructions:
-            if one.code == "call" and "@ktc.check.index" in one.text:
+            if one.callee.startswith("ktc.check.index"):
                 self._index(one)
-            elif one.code == "call" and re.search(r"@ktc\.check\.range\(|@llvm\.mem(cpy|move|set)\.", one.text):
+            elif one.callee == "ktc.check.range" or copy_of(one):
                 raise Unknown(one.text)
             elif (access := access_of(one)) is not None:
                 self._access(one, access.pointer, access.size, access.align)
             if len(self.lines) > _MOST_LINES:
                 raise Unknown("too much")
         own = (*_THREADS, *_LANES)
-        parameters = ", ".join([f"{kind} {value}" for value, kind in self._kinds.items() if value not in own])
+        given = [one for one in self._body.function.signature.parameters if one.value not in own]
+        parameters = ", ".join([f"{one.type} {one.value}" for one in given])
         lines = "\n".join(f"  {line}" for line in self.lines)
         head = f'define internal i1 @"{name}"({parameters}) alwaysinline nounwind {{'
         return f"{head}\n{lines}\n  ret i1 {self.is_right}\n}}\n"
@@ -121,7 +121,7 @@ class Ranges(Arithmetic):
         total = ("0", "0")
         while pointer != root:
             one = self._body.defined.get(pointer)
-            step = step_of(one) if one is not None and one.code == "getelementptr" else None
+            step = step_of(one) if one is not None and one.op == "getelementptr" else None
             if step is None:
                 raise Unknown(pointer)
             if step.distance is not None:
@@ -130,24 +130,23 @@ class Ranges(Arithmetic):
                 total = self.add(total, (str(step.distance), str(step.distance)))
             else:
                 kind = step.kind
-                for place, index in enumerate(step.indices):
+                for place, (index_kind, word, _) in enumerate(step.indices):
                     if place:
-                        if kind[0] == "{" and index.split()[-1].isdigit():
-                            number = index.split()[-1]
+                        if kind[0] == "{" and word.isdigit():
+                            number = word
                             distance = constant_offset(kind, ["0", number])
                             if distance is None or distance % align:
                                 raise Unknown("alignment")
                             total = self.add(total, (str(distance), str(distance)))
-                            kind = split(kind[1:-1])[int(number)]
+                            kind = members(kind)[int(number)]
                             continue
-                        counted = re.match(r"\[\s*\d+ x (.*)\]$", kind)
-                        if counted is None:
+                        if kind[0] != "[":
                             raise Unknown(kind)
-                        kind = counted.group(1)
-                    bytes_, word = size_of(kind), index.split()[-1]
+                        kind = counted(kind)[1]
+                    bytes_ = size_of(kind)
                     if not bytes_ or bytes_ * self._factor(word) % align:
                         raise Unknown("alignment")
-                    total = self.add(total, self.times(self._interval(word, index.split()[0], known), bytes_))
+                    total = self.add(total, self.times(self._interval(word, index_kind, known), bytes_))
             pointer = step.base
         return total
 
@@ -158,12 +157,11 @@ class Ranges(Arithmetic):
         one = self._body.defined.get(value)
         if one is None or not depth:
             return 1
-        if (match := _CAST.match(one.text)) is not None and match.group(1) != "trunc":
-            return self._factor(match.group(3), depth - 1)
-        match = _BINARY.match(one.text)
-        if match is None:
+        if one.op in ("zext", "sext") and _is_number(one):
+            return self._factor(one.values[0], depth - 1)
+        if one.op not in BINARY or not _is_number(one):
             return 1
-        code, parts = match.group(1), (match.group(3), match.group(4))
+        code, parts = one.op, one.values
         if code == "shl" and parts[1].isdigit():
             return min(self._factor(parts[0], depth - 1) << int(parts[1]), 64)
         left, right = (self._factor(part, depth - 1) for part in parts)
@@ -174,7 +172,7 @@ class Ranges(Arithmetic):
         return min(left, right) if code in ("add", "sub", "or", "xor") else 1
 
     def _index(self, one: Instruction) -> None:
-        parts = [part.split()[-1] for part in split(one.text[one.text.index("(") + 1 : one.text.rindex(")")])[1:]]
+        parts = one.values[1:]
         known = _Known(self._control.guards(one.block))
         rank = len(parts) // 2
         for axis in range(rank):
@@ -213,11 +211,10 @@ class Ranges(Arithmetic):
 
     def _is_counter(self, one: Instruction) -> bool:
         """Return whether a value goes up or down in steps, each of which was compared before the next."""
-        if one.code == "phi":
+        if one.op == "phi":
             return True
-        match = _BINARY.match(one.text)
-        phi = self._body.defined.get(match.group(3)) if match is not None and match.group(1) == "add" else None
-        return phi is not None and phi.code == "phi" and one.name in [value for value, _ in incoming(phi)]
+        phi = self._body.defined.get(one.values[0]) if one.op == "add" and _is_number(one) else None
+        return phi is not None and phi.op == "phi" and one.name in phi.values
 
     def _of_parameter(self, value: str, kind: str) -> Interval:
         if value[:2] == "%s" and value[2:].isdigit() and value not in _LANES:
@@ -236,44 +233,41 @@ class Ranges(Arithmetic):
         return value if kind == "i64" else self.new(f"{how} {kind} {value} to i64")
 
     def _of(self, one: Instruction, kind: str, known: _Known) -> Interval:
-        text = one.text
-        if (match := _BINARY.match(text)) is not None:
-            return self.fitting(self._binary(match, one, known), int(match.group(2)))
-        if (match := _CAST.match(text)) is not None:
-            return self._cast(match, known)
-        if (match := _SELECT.match(text)) is not None:
-            arms = [self._interval(match.group(at), f"i{match.group(2)}", known) for at in (3, 4)]
-            return self.union(arms)
-        if (match := _EXTREME.match(text)) is not None:
-            pair = [self._interval(match.group(at), f"i{match.group(1)}", known) for at in (4, 5)]
+        if one.op in BINARY and _is_number(one):
+            return self.fitting(self._binary(one, known), int(one.type[1:]))
+        if one.op in _CASTS and _is_number(one):
+            return self._cast(one, known)
+        if one.op == "select" and one.operands[0].type == "i1" and _is_number(one):
+            return self.union([self._interval(value, one.type, known) for value in one.values[1:]])
+        if one.callee.startswith(_EXTREMES) and _is_number(one):
+            sign, which = one.callee[len("llvm.")], one.callee.split(".")[1][1:]
+            pair = [self._interval(value, one.type, known) for value in one.values]
             for each in pair:
-                self.finite(each, 0 if match.group(2) == "u" else -BOUND + 1)
-            return self.extreme(match.group(3), pair[0][0], pair[1][0]), self.extreme(
-                match.group(3), pair[0][1], pair[1][1]
-            )
-        if one.code == "phi":
+                self.finite(each, 0 if sign == "u" else -BOUND + 1)
+            return self.extreme(which, pair[0][0], pair[1][0]), self.extreme(which, pair[0][1], pair[1][1])
+        if one.op == "phi":
             return self._phi(one, kind, known)
-        if one.code == "freeze":
-            return self._interval(text.split()[-1], kind, known)
-        raise Unknown(text)
+        if one.op == "freeze":
+            return self._interval(one.values[0], kind, known)
+        raise Unknown(one.text)
 
-    def _cast(self, match: re.Match[str], known: _Known) -> Interval:
-        how, bits, value, to = match.group(1), int(match.group(2)), match.group(3), int(match.group(4))
-        if how != "trunc" and bits <= 8 and (bits == 1 or self._body.defined[value].code == "load"):
+    def _cast(self, one: Instruction, known: _Known) -> Interval:
+        how, bits, value, to = one.op, int(one.operands[0].type[1:]), one.values[0], int(one.type[1:])
+        if how != "trunc" and bits <= 8 and (bits == 1 or self._body.defined[value].op == "load"):
             return ("0", str((1 << bits) - 1)) if how == "zext" else (str(-(1 << bits - 1)), str((1 << bits - 1) - 1))
         inside = self._interval(value, f"i{bits}", known)
         if how == "zext":
             self.finite(inside, 0)
         return self.fitting(inside, to) if how == "trunc" else inside
 
-    def _binary(self, match: re.Match[str], one: Instruction, known: _Known) -> Interval:
-        code, kind, values = match.group(1), f"i{match.group(2)}", (match.group(3), match.group(4))
+    def _binary(self, one: Instruction, known: _Known) -> Interval:
+        code, kind, values = one.op, one.type, one.values
         if code == "and":
             for value in values:
                 if value.isdigit():
                     return "0", value
         left, right = self._interval(values[0], kind, known), self._interval(values[1], kind, known)
-        if code == "add" or (code == "or" and "disjoint" in one.text):
+        if code == "add" or (code == "or" and "disjoint" in one.flags):
             return self.add(left, right)
         if code == "sub":
             return self.add(left, (self.new(f"sub i64 0, {right[1]}"), self.new(f"sub i64 0, {right[0]}")))
@@ -299,7 +293,7 @@ class Ranges(Arithmetic):
         raise Unknown(one.text)
 
     def _phi(self, one: Instruction, kind: str, known: _Known) -> Interval:
-        arms = incoming(one)
+        arms = one.incoming
         back = [value for value, label in arms if self._control.is_back(one.block, label)]
         begin = self.union(
             [self._interval(value, kind, known) for value, label in arms if not self._control.is_back(one.block, label)]
@@ -307,10 +301,9 @@ class Ranges(Arithmetic):
         low, high = begin
         for value in back:
             step = self._body.defined.get(value)
-            match = _BINARY.match(step.text) if step is not None else None
-            if match is None or match.group(3) != one.name:
+            if step is None or step.op not in BINARY or not _is_number(step) or step.values[0] != one.name:
                 raise Unknown(one.text)
-            code, by = match.group(1), match.group(4)
+            code, by = step.op, step.values[1]
             if kind not in ("i64", "i32") or (kind == "i32" and code in ("shl", "mul")):
                 raise Unknown(one.text)
             if code == "add":
@@ -340,19 +333,14 @@ class Ranges(Arithmetic):
             one = self._body.defined.get(condition)
             if one is None:
                 continue
-            text = one.text
-            both = re.match(r"(and|or) i1 (\S+), (\S+)$", text) or re.match(
-                r"(select) i1 (\S+), i1 (\S+), i1 false$" if is_true else r"(select) i1 (\S+), i1 true, i1 (\S+)$", text
-            )
-            negated = re.match(r"xor i1 (\S+), true$", text)
-            if (match := _COMPARE.match(text)) is not None:
-                how, kind, left, right = match.groups()
+            if one.op == "icmp" and _INTEGER.fullmatch(kind := one.operands[0].type):
+                (left, right), how = one.values, one.predicate
                 how = how if is_true else _OPPOSITE[how]
-                held += [(left, how, right, f"i{kind}"), (right, _SWAPPED[how], left, f"i{kind}")]
-            elif both is not None and (both.group(1) == "select" or (both.group(1) == "and") == is_true):
-                work += [(both.group(2), is_true), (both.group(3), is_true)]
-            elif negated is not None:
-                work.append((negated.group(1), not is_true))
+                held += [(left, how, right, kind), (right, _SWAPPED[how], left, kind)]
+            elif one.type == "i1" and one.op == "xor" and one.values[1] == "true":
+                work.append((one.values[0], not is_true))
+            elif one.type == "i1":
+                work += [(value, is_true) for value in _joined(one, is_true)]
         return held
 
     def _is_narrowed(self, value: str, known: _Known) -> bool:
@@ -385,3 +373,20 @@ class Ranges(Arithmetic):
             none = self.new(f"icmp sgt i64 {low}, {high}")
             known.empty = self.new(f"or i1 {known.empty}, {none}")
         return low, high
+
+
+def _is_number(one: Instruction) -> bool:
+    """Return whether an instruction makes a whole number of its first operand, and both are no vectors."""
+    return _INTEGER.fullmatch(one.type) is not None and _INTEGER.fullmatch(one.operands[0].type) is not None
+
+
+def _joined(one: Instruction, is_true: bool) -> tuple[str, ...]:
+    """Return the two conditions of which both are as an instruction is; nothing if it says no such thing."""
+    if one.op in ("and", "or"):
+        return one.values if (one.op == "and") == is_true else ()
+    if one.op != "select":
+        return ()
+    condition, yes, no = one.values
+    if is_true:
+        return (condition, yes) if no == "false" else ()
+    return (condition, no) if yes == "true" else ()

@@ -10,14 +10,13 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.checks.blocks.intervals import NEEDED
 from ktc.emit.checks.blocks.ranges import Ranges, Unknown
 from ktc.emit.checks.body import Body
-from ktc.emit.checks.inline import DECLARED
+from ktc.emit.checks.inline import DECLARED, is_marker
 from ktc.emit.checks.pointers import Pointers, unwatched_of, variables_of
 from ktc.emit.checks.weave import constants_of, expanded
+from ktc.emit.llvm_text.functions import Function
+from ktc.emit.llvm_text.modules import Module
 
-_HEAD = re.compile(r"^target (?:datalayout|triple) = .*$", re.MULTILINE)
-_NOTES = re.compile(r", ![\w.]+ !\d+| #\d+(?= |$)| !dbg !\d+(?= \{$)", re.MULTILINE)
-_CHECKS = re.compile(r"^(?:  (?:tail )?call|declare) [^\n]*@ktc\.check\.\w+\([^\n]*\n", re.MULTILINE)
-_CALL = re.compile(r'^  call void (@"?[\w.$-]+)\.block("?)\(([^()]*)\)')
+_GROUP = re.compile(r"(?<=\)) #\d+")
 
 _ENTRY = """define void @"{name}"(ptr %args, ptr %launch, i64 %first, i64 %last) nounwind {{
 entry:
@@ -57,14 +56,14 @@ def scouted(text: str, kernel: str, machine: object) -> str:
     Args:
         text: a marked kernel. kernel: its symbol. machine: LLVM's target machine.
     """
-    lines = _simplified(expanded(text, True, machine), machine).split("\n")
-    head = re.compile(rf'define .*@"?{re.escape(kernel)}\.body"?\(')
-    start = next(number for number, line in enumerate(lines) if head.match(line))
-    body = Body(lines[start : lines.index("}", start) + 1])
-    pointers = Pointers(body, constants_of("\n".join(lines)), unwatched_of(text))
+    module = Module(_simplified(expanded(text, True, machine), machine))
+    body = Body(module.function(f"{kernel}.body"))
+    pointers = Pointers(body, constants_of(module), unwatched_of(text))
     ranges = Ranges(body, pointers, variables_of(text)).function(f"{kernel}.ranges")
-    entry = _entry(text.split("\n"), kernel)
-    made = "\n".join([*_HEAD.findall(text), entry, ranges, _ENTRY.format(name=kernel), *DECLARED, *NEEDED])
+    whole = Module(text)
+    targets = [one for one in whole.entities if one.startswith("target ")]
+    entry = _entry(whole.function(kernel), kernel)
+    made = "\n".join([*targets, entry, ranges, _ENTRY.format(name=kernel), *DECLARED, *NEEDED])
     return f"{made}\n"
 
 
@@ -79,41 +78,53 @@ def joined(texts: list[str]) -> str:
 
 def named(text: str, kernel: str, name: str) -> str:
     """Return a marked kernel under another name."""
-    return re.sub(rf'(@"?){re.escape(kernel)}(?=[".(])', rf"\1{name}", text)
+
+    def call(word: str) -> str:
+        return name + word.removeprefix(kernel) if word == kernel or word.startswith(f"{kernel}.") else word
+
+    module = Module(text)
+    module.rename(call)
+    return module.text()
 
 
 def untested(text: str) -> str:
     """Return a marked kernel without its calls of the checks."""
-    return _CHECKS.sub("", text)
+    module = Module(text)
+    for at, _ in list(module.definitions()):
+        if "@ktc.check." in module.entities[at]:
+            function = module.at(at)
+            for block in function.blocks:
+                block.instructions[:] = [one for one in block.instructions if not is_marker(one.callee)]
+            module.entities[at] = function.text()
+    module.drop_declarations(is_marker)
+    return module.text()
 
 
-def _entry(lines: list[str], kernel: str) -> str:
+def _entry(function: Function, kernel: str) -> str:
     """Return the function that goes through blocks, as one that asks for each whether it is right."""
-    head = re.compile(rf'define .*@"?{re.escape(kernel)}"?\(')
-    start = next(number for number, line in enumerate(lines) if head.match(line))
-    made, is_asked = (
-        [f'define internal i1 @"{kernel}.scout"(ptr %args, ptr %launch, i64 %first, i64 %last) nounwind {{'],
-        False,
-    )
-    for line in lines[start + 1 : lines.index("}", start)]:
-        plain = _NOTES.sub("", line)
-        match = _CALL.match(plain)
-        if match is not None:
-            arguments = match.group(3).removesuffix(", ptr %shared")
-            made += [
-                f'  %ktc.right = call i1 @"{kernel}.ranges"({arguments}, ptr %shared)',
-                "  br i1 %ktc.right, label %block.end, label %ktc.doubt",
-                "ktc.doubt:",
-                "  ret i1 false",
-            ]
-            is_asked = True
-        elif is_asked and plain.startswith("  br label %block.end"):
-            is_asked = False
-        elif plain.startswith("  ret void"):
-            made.append("  ret i1 true")
-        else:
-            made.append(plain)
-    if len([line for line in made if ".ranges" in line]) != 1 or is_asked:
+    made = [f'define internal i1 @"{kernel}.scout"(ptr %args, ptr %launch, i64 %first, i64 %last) nounwind {{']
+    asked, is_asked = 0, False
+    for block in function.blocks:
+        made += [block.label] if block.label else []
+        for one in block.instructions:
+            if one.callee == f"{kernel}.block":
+                given = [str(argument) for argument in one.arguments if argument.value != "%shared"]
+                listed = ", ".join([*given, "ptr %shared"])
+                made += [
+                    f'  %ktc.right = call i1 @"{kernel}.ranges"({listed})',
+                    "  br i1 %ktc.right, label %block.end, label %ktc.doubt",
+                    "ktc.doubt:",
+                    "  ret i1 false",
+                ]
+                asked, is_asked = asked + 1, True
+            elif is_asked and one.op == "br" and one.targets == ["%block.end"]:
+                is_asked = False
+            elif one.op == "ret":
+                made.append("  ret i1 true")
+            elif not one.is_note:
+                name = f"{one.name} = " if one.name else ""
+                made.append(f"  {name}{_GROUP.sub('', one.text)}")
+    if asked != 1 or is_asked:
         raise Unknown("the entry has another form")
     return "\n".join([*made, "}"])
 

@@ -1,14 +1,14 @@
 """The accesses of a kernel for a GPU that are compared with their memory, together where one comparison is enough."""
 
-import re
 from collections.abc import Callable
 
 from ktc.base.records import entity, record
 from ktc.emit.checks import sites as kinds
-from ktc.emit.checks.body import Body, Instruction
-from ktc.emit.checks.gpu.origins import ARGUMENT, CHOSEN, OWN, SHARED, Origin, Origins, device_access, plain
-from ktc.emit.checks.layout import split
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.gpu.origins import ARGUMENT, CHOSEN, OWN, SHARED, Origin, Origins
+from ktc.emit.checks.memory import access_of, copy_of
 from ktc.emit.checks.places import Place
+from ktc.emit.llvm_text.instructions import Instruction
 
 IN_SHARED, IN_ARRAY = 512, 1024
 """Flags of sites, as in `inline`."""
@@ -18,7 +18,6 @@ _MAX = 16
 """Groups for which one branch stands."""
 _FARTHEST = 1 << 20
 """Bytes between accesses that one comparison serves."""
-_COPY = re.compile(r"call void @llvm\.(memcpy|memmove|memset)\.")
 
 
 @record
@@ -103,19 +102,19 @@ def _calls_between(body: Body, first: int, last: int) -> bool:
 
 def _is_call(one: Instruction) -> bool:
     """Return whether an instruction may not come back."""
-    return one.code == "call" and "@llvm." not in one.text and "@ktc." not in one.text
+    return one.op == "call" and not one.callee.startswith(("llvm.", "ktc."))
 
 
 def _accesses(one: Instruction) -> list[tuple[str, int, int, int]]:
     """Return the pointers of an instruction, with bytes, alignment and flags."""
-    access = device_access(one)
+    access = access_of(one)
     if access is not None:
         return [(access.pointer, access.size, access.align, access.flags & (kinds.WRITE | kinds.ATOMIC))]
-    match = _COPY.match(one.text)
-    if match is None:
+    copies = copy_of(one)
+    if not copies:
         return []
-    words = [part.split()[-1] for part in split(plain(one.text[one.text.index("(") + 1 : one.text.rindex(")")]))]
+    words = one.values
     if not words[2].isdigit() or int(words[2]) == 0:
         return []
     pieces = [(words[0], int(words[2]), 1, kinds.WRITE)]
-    return pieces if match.group(1) == "memset" else [*pieces, (words[1], int(words[2]), 1, 0)]
+    return pieces if copies == "memset" else [*pieces, (words[1], int(words[2]), 1, 0)]

@@ -5,7 +5,8 @@ loads behind it need not wait for each other.
 """
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
-from ktc.emit.checks.body import Body, Instruction
+from ktc.emit.llvm_text.functions import Function
+from ktc.emit.llvm_text.instructions import Instruction
 
 _PURE = frozenset(
     (
@@ -35,36 +36,26 @@ def unrolled(text: str, machine: object) -> str:
         return str(module)
 
 
-def addresses_first(lines: list[str]) -> list[str]:
-    """Return a function's lines with what is computed without memory before the accesses of its block."""
-    body = Body(lines)
-    by_line = {one.line: one for one in body.instructions}
-    made: list[str] = []
-    early: list[str] = []
-    rest: list[str] = []
-    late: set[str] = set()
-
-    def end() -> None:
-        made.extend(early + rest)
-        early.clear()
-        rest.clear()
-        late.clear()
-
-    for number, line in enumerate(lines):
-        one = by_line.get(number)
-        if one is None or one.code == "phi" or _is_end(one):
-            end()
-            made.append(line)
-        elif one.code in _PURE and not any(value in late for value in body.operands(one)):
-            early.append(line)
-        else:
-            rest.append(line)
-            if one.name:
-                late.add(one.name)
-    end()
-    return made
+def addresses_first(function: Function) -> Function:
+    """Return a function with what is computed without memory before the accesses of its block."""
+    for block in function.blocks:
+        made: list[Instruction] = []
+        early: list[Instruction] = []
+        rest: list[Instruction] = []
+        late: set[str] = set()
+        for one in block.instructions:
+            if one.is_note or one.op == "phi" or _is_end(one):
+                made += [*early, *rest, one]
+                early, rest, late = [], [], set()
+            elif one.op in _PURE and late.isdisjoint(one.uses):
+                early.append(one)
+            else:
+                rest.append(one)
+                late |= {one.name} - {""}
+        block.instructions = [*made, *early, *rest]
+    return Function(function.text().split("\n"))
 
 
 def _is_end(one: Instruction) -> bool:
     """Return whether nothing is moved over an instruction."""
-    return one.code in _SEGMENT and "@llvm.nvvm.read" not in one.text and "@ktc.check.index" not in one.text
+    return one.op in _SEGMENT and not one.callee.startswith(("llvm.nvvm.read", "ktc.check.index"))

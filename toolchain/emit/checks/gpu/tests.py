@@ -4,23 +4,26 @@ import re
 from collections.abc import Callable
 
 from ktc.base.records import record
-from ktc.emit.checks.body import Body, Instruction
+from ktc.emit.checks.body import Body, with_last_parts
 from ktc.emit.checks.gpu.failure import FAIL, INDEX, NUMBERS, functions
 from ktc.emit.checks.gpu.groups import PASSED, Group, bundles_of, groups_of
 from ktc.emit.checks.gpu.header import Site
 from ktc.emit.checks.gpu.order import addresses_first, unrolled
-from ktc.emit.checks.gpu.origins import ARGUMENT, CHOSEN, Origin, Origins, choices, plain
-from ktc.emit.checks.layout import split
+from ktc.emit.checks.gpu.origins import ARGUMENT, CHOSEN, Origin, Origins, choices
+from ktc.emit.checks.inline import is_marker
 from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.weave import Nearest, expanded
+from ktc.emit.llvm_text.functions import symbol_of
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import Module
+from ktc.emit.llvm_text.scanning import GLOBAL
 from ktc.targets.target import Target
 
 ON_INDEX, ON_RANGE, MISALIGNED = 128, 256, 2048
 """Flags of sites, as in `inline`."""
 
-_OURS = re.compile(r"^declare .*@ktc\.check\.\w+\(.*\n", re.MULTILINE)
-_LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
-_TEXT = re.compile(r'^(@(?:"[^"]+"|[\w.$-]+)) = .*? c"([^"\\]*)\\00"', re.MULTILINE)
+_GLOBAL = re.compile(GLOBAL)
+_TEXT = re.compile(r'c"([^"\\]*)\\00"')
 
 
 @record
@@ -39,26 +42,19 @@ def with_device_bounds(text: str, kernel: str, target: Target, machine: object) 
     Args:
         text: LLVM's text with the lines of the program. kernel: its symbol. machine: LLVM's target machine.
     """
-    text = unrolled(expanded(text, True, machine), machine)
-    lines = text.split("\n")
-    head = re.compile(rf'define .*@"?{re.escape(kernel)}"?\(')
-    start = next(number for number, line in enumerate(lines) if head.match(line))
-    end = lines.index("}", start)
-    body, places = Body(addresses_first(lines[start : end + 1])), Places(lines)
-    tests = _Tests(body, Origins(body, text), Nearest(body, places).of, dict(_TEXT.findall(text)), target)
-    made = tests.text()
-    whole = _OURS.sub("", "\n".join([*lines[:start], made, *lines[end + 1 :]]))
+    module = Module(unrolled(expanded(text, True, machine), machine))
+    at = module.place_of(kernel)
+    body, places = Body(addresses_first(module.at(at))), Places(module.nodes())
+    texts = {one.name: found[1] for one in module.globals() if (found := _TEXT.match(one.initial)) is not None}
+    tests = _Tests(body, Origins(body, module), Nearest(body, places).of, texts, target)
+    module.entities[at] = tests.text()
+    module.drop_declarations(is_marker)
     if tests.sites:
-        known = set(re.findall(r"^declare .*?(@[\w.]+)\(", whole, re.MULTILINE))
+        known = module.symbols("declare ")
         more = [*functions(target, tests.has_index), "declare i64 @llvm.usub.sat.i64(i64, i64)", _WEIGHED]
-        whole += "\n".join([line for line in more if not _is_declared(line, known)]) + "\n"
-    scope = re.search(r" !dbg (!\d+) \{$", body.header)
-    owner = places.of_function(scope.group(1)) if scope else None
-    return DeviceChecked(whole, owner.title if owner else kernel, tuple(tests.pointers), tuple(tests.sites))
-
-
-def _is_declared(line: str, known: set[str]) -> bool:
-    return line.startswith("declare ") and line[line.index("@") : line.index("(")] in known
+        module.add([line for line in more if not (line.startswith("declare ") and symbol_of(line) in known)])
+    owner = places.of_function(body.function.signature.attached("dbg"))
+    return DeviceChecked(module.text(), owner.title if owner else kernel, tuple(tests.pointers), tuple(tests.sites))
 
 
 class _Tests:
@@ -83,7 +79,7 @@ class _Tests:
         self._begins: dict[str, str] = {}
         self._even_sizes: dict[tuple[str, int], str] = {}
         self._cold: list[str] = []
-        self._labels = ["", *(found.group(1) for line in body.lines[1:] if (found := _LABEL.match(line)) is not None)]
+        self._labels = body.labels
 
     def text(self) -> str:
         """Return the function with its comparisons."""
@@ -92,18 +88,15 @@ class _Tests:
         for one in list(body.instructions):
             if one.line in bundles:
                 self._test(one, bundles[one.line])
-            if one.code == "call" and "@ktc.check." in one.text:
+            if is_marker(one.callee):
                 self._call(one)
                 body.replaced[one.line] = ""
-        body.before.setdefault(len(body.lines) - 1, []).extend(self._cold)
+        body.at_end += self._cold
         parameters = ["i64 %ktc.record", "i64 %ktc.launch", "i64 %ktc.added"]
         for number in range(len(self.pointers)):
             parameters += [f"i64 %ktc.before.{number}", f"i64 %ktc.size.{number}"]
-        listed = ", ".join(parameters)
-        close = _closing(body.header)
-        separator = "" if body.header[close - 1] == "(" else ", "
-        body.header = f"{body.header[:close]}{separator}{listed}{body.header[close:]}"
-        return self._joined(body.text())
+        body.header = body.function.signature.with_parameters(*parameters)
+        return with_last_parts(body.text(), self._last)
 
     # ---- one comparison ------------------------------------------------------------------------------------
 
@@ -193,11 +186,11 @@ class _Tests:
         start, size = self._choices[root] = self._body.fresh(), self._body.fresh()
         one = self._body.defined[root]
         found = [(self._begin(value), label) for value, label in choices(one)]
-        if one.code == "phi":
+        if one.op == "phi":
             rows = [", ".join([f"[ {place[at]}, {label} ]" for place, label in found]) for at in (0, 1)]
             self._body.put_after(one, f"{start} = phi i64 {rows[0]}", f"{size} = phi i64 {rows[1]}")
         else:
-            asked = split(one.text[len("select ") :])[0]
+            asked = one.operands[0]
             rows = [", ".join([f"i64 {place[at]}" for place, _ in found]) for at in (0, 1)]
             self._body.put_after(one, f"{start} = select {asked}, {rows[0]}", f"{size} = select {asked}, {rows[1]}")
         return start, size
@@ -244,13 +237,11 @@ class _Tests:
         """Return a pointer's type."""
         if pointer.startswith("@"):
             return "ptr addrspace(3)"
-        words = r"(?:byval\(.*?\) |byref\(.*?\) |\w+ |\"[^\"]*\" )*"
-        typed = re.compile(rf"\b(ptr(?: addrspace\(\d+\))?) {words}{re.escape(pointer)}(?![\w.$-])")
-        for use in (*self._body.uses.get(pointer, ()), None):
-            found = typed.search(use.text if use is not None else self._body.header)
-            if found is not None:
-                return found.group(1)
-        return "ptr"
+        held = self._body.defined.get(pointer)
+        if held is not None:
+            return held.type
+        found = (one.type for one in self._body.function.signature.parameters if one.value == pointer)
+        return next(found, "ptr")
 
     def _chain(self, group: Group, moved: str, size: str, root: bool, start: str) -> list[str]:
         """Return the code of a group that is wrong: it finds out which access it was."""
@@ -293,20 +284,19 @@ class _Tests:
         place = self._place_of(one)
         if place is None:
             return
-        parts = split(plain(one.text[one.text.index("(") + 1 : one.text.rindex(")")]))
-        values = [part.split()[-1] for part in parts]
-        if "@ktc.check.index" in one.text:
-            self._index(one, place, self._named(parts[0]), values[1:])
-        elif "@ktc.check.range(" in one.text:
+        values = one.values
+        if one.callee.startswith("ktc.check.index"):
+            self._index(one, place, self._named(values[0]), values[1:])
+        elif one.callee == "ktc.check.range":
             # The library comes here only with an index that is outside.
-            site = Site(place, 0, 1, ON_RANGE, self._named(parts[2]) or "collection")
+            site = Site(place, 0, 1, ON_RANGE, self._named(values[2]) or "collection")
             self._branch(one, "false", self._fail(site, values[0], values[1], "0"))
 
     def _named(self, pointer: str) -> str:
-        found = re.search(r'@(?:"[^"]+"|[\w.$-]+)', pointer)
+        found = _GLOBAL.search(pointer)
         return self._texts.get(found.group(), "") if found else ""
 
-    def _index(self, one: Instruction, place: Place, dtype: str, values: list[str]) -> None:
+    def _index(self, one: Instruction, place: Place, dtype: str, values: tuple[str, ...]) -> None:
         """`ktc.check.index(dtype, coordinates..., extents...)`: each has an extent of its own."""
         rank, right = len(values) // 2, "true"
         for axis in range(rank):
@@ -337,30 +327,7 @@ class _Tests:
     def _names(self, count: int) -> list[str]:
         return [self._body.fresh() for _ in range(count)]
 
-    def _joined(self, text: str) -> str:
-        """Have phis name the last part of a block that was divided."""
-        if not self._last:
-            return text
-        lines = text.split("\n")
-        for number, line in enumerate(lines):
-            if " = phi " in line:
-                lines[number] = re.sub(
-                    r', (%(?:"[^"]+"|[\w.$-]+)) \]',
-                    lambda match: f", %{self._last.get(match.group(1)[1:], match.group(1)[1:])} ]",
-                    line,
-                )
-        return "\n".join(lines)
-
 
 _WEIGHTS = 19_000_000
 """Number of the metadata node that says how likely a right access is; those of the module are below."""
 _WEIGHED = f'!{_WEIGHTS} = !{{!"branch_weights", i32 1000000, i32 1}}'
-
-
-def _closing(header: str) -> int:
-    depth = 0
-    for at in range(header.index("("), len(header)):
-        depth += (header[at] == "(") - (header[at] == ")")
-        if depth == 0:
-            return at
-    return len(header)

@@ -1,15 +1,13 @@
 """Who had memory: words for granules of it, and what a thread does with them (`screen`)."""
 
-import re
 from collections.abc import Callable
 
 from ktc.base.records import record
 from ktc.emit.checks import sites as kinds
-from ktc.emit.checks.body import Body, Instruction
-from ktc.emit.checks.memory import Access
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.memory import Access, lifetime_of
 from ktc.emit.checks.pointers import Pointers
-
-_LIFETIME = re.compile(r"call void @llvm\.lifetime\.start\.p0\((?:i64 [^,]+, )?ptr ([^)]+)\)")
+from ktc.emit.llvm_text.instructions import Instruction
 
 
 @record
@@ -147,9 +145,9 @@ class Claims:
             body.at_entry.append(f"  {shadow} = alloca [{size} x i8], align 16")
             body.at_entry.append(f"  call void @llvm.memset.p0.i64(ptr {shadow}, i8 0, i64 {size}, i1 false)")
         for one in body.instructions:
-            match = _LIFETIME.match(one.text)
-            if match is not None and match.group(1) in self.shadows:
-                shadow, size = self.shadows[match.group(1)], self._pointers.arrays[match.group(1)]
+            root = lifetime_of(one)
+            if root in self.shadows:
+                shadow, size = self.shadows[root], self._pointers.arrays[root]
                 body.put_after(one, f"call void @llvm.memset.p0.i64(ptr {shadow}, i8 0, i64 {size}, i1 false)")
 
     def access_array(self, one: Instruction, access: Access, root: str) -> None:

@@ -13,13 +13,12 @@ with the exact checks (`accesses`), which alone report. So a doubt too many cost
 - Kernels with loops that may wait for others, with calls, copies or masks of warps are not taken.
 """
 
-import re
 from collections.abc import Callable
 
 from ktc.base.records import entity
 from ktc.emit.checks import sites as kinds
-from ktc.emit.checks.body import Body, Instruction
-from ktc.emit.checks.inline import DECLARED, Tests
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.inline import DECLARED, Tests, is_marker
 from ktc.emit.checks.memory import Access, access_of
 from ktc.emit.checks.numbers import Overflows, check_divisors
 from ktc.emit.checks.places import Place, Places
@@ -30,14 +29,14 @@ from ktc.emit.checks.screening.usage import ATOMIC, WRITE, Root, Unscreened, Usa
 from ktc.emit.checks.screening.waiting import BARRIER, Shape
 from ktc.emit.checks.sites import Sites
 from ktc.emit.checks.weave import Nearest, constants_of, expanded, tidied
-from ktc.targets.cpu import DOUBT, GROUPING_INTRINSICS
+from ktc.emit.llvm_text.functions import Signature, signature, symbol_of
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import Module
+from ktc.emit.llvm_text.scanning import named
+from ktc.targets.cpu import DOUBT, EXCHANGE, GROUPING_INTRINSICS, WAIT_FOR_WARP
 
-_OURS = re.compile(r"^declare .*@ktc\.check\.\w+\(.*\n", re.MULTILINE)
-_MASKED = re.compile(r"@ktc\.cpu\.(?:exchange\(i32 [^,]+, i64 (\S+), i32 \d+|wait\.warp\(i64 (\S+), i32 \d+)\)")
-_MASK = re.compile(r"(@ktc\.cpu\.(?:exchange\(i32 [^,]+, |wait\.warp\())i64[^,]*, ")
-_DECLARED_MASK = re.compile(r"(declare [^\n]*@ktc\.cpu\.(?:exchange\(i32, |wait\.warp\())i64, ")
-_CALLED = re.compile(r'@"?([\w.$-]+)"?\(')
-_HOOK = re.compile(r"call void @__ktc_check_(zero|overflow)\((?:i64|ptr) ([^,]+), ptr [^)]+\)")
+_MASKED = {EXCHANGE: 1, WAIT_FOR_WARP: 0}
+"""Functions with a mask of lanes, and which argument it is; in a form in loops all lanes take part."""
 _FULL_MASKS = ("4294967295", "-1")
 _THREAD_BITS, _ATOMICS, _READERS = 11, 2047, 2046
 """A word of shared memory: the number of barriers so far, and the thread from 1 on, or atomics, or several readers."""
@@ -76,40 +75,39 @@ def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -
     """
     variables, unwatched = variables_of(text), unwatched_of(text)
     text = expanded(text, True, machine)
-    if _reads_in_vain(_function(text.split("\n"), kernel)[2]):
+    if _reads_in_vain(Body(Module(text).function(f"{kernel}.body"))):
         raise Unscreened("it reads what it does not use")
-    text = tidied(text, machine)
-    lines = text.split("\n")
-    start, end, body = _function(lines, kernel)
+    module = Module(tidied(text, machine))
+    at = module.place_of(f"{kernel}.body")
+    body = Body(module.at(at))
     has_warps = _looked_at(body)
-    places = Nearest(body, Places(lines))
-    made = _Kernel(body, Pointers(body, constants_of(text), unwatched), places.of, variables, is_inside)
-    function = _MASK.sub(r"\1", made.text())
-    rest = "\n".join([*lines[:start], "@@@", *lines[end + 1 :]])
-    rest = _DECLARED_MASK.sub(r"\1", _OURS.sub("", rest)).replace("@@@", function)
-    needed = [
-        one for one in _DECLARATIONS if not re.search(r"^" + re.escape(one.split("(")[0]) + r"\(", rest, re.MULTILINE)
+    places = Nearest(body, Places(module.nodes()))
+    made = _Kernel(body, Pointers(body, constants_of(module), unwatched), places.of, variables, is_inside)
+    module.entities[at] = made.text()
+    module.drop_declarations(is_marker)
+    module.entities = [
+        _without_mask(signature(line)) if line.startswith("declare ") and symbol_of(line) in _MASKED else line
+        for line in module.entities
     ]
-    needed += made.sites()
-    text = f"{rest}\n" + "\n".join(dict.fromkeys(needed)) + "\n"
+    known = module.symbols("declare ", "define ")
+    needed = [one for one in _DECLARATIONS if symbol_of(one) not in known]
+    module.add(dict.fromkeys([*needed, *made.sites()]))
     sizes = dict(variables)
     shared = [(at, sizes.get(at, 0), granule) for at, granule in sorted(made.usage.granules.items())]
-    return Screen(text, list(made.usage.roots.values()), has_warps, made.has_loops, shared)
+    return Screen(module.text(), list(made.usage.roots.values()), has_warps, made.has_loops, shared)
 
 
-def _function(lines: list[str], kernel: str) -> tuple[int, int, Body]:
-    """Return where a kernel's function begins and ends, and the function."""
-    head = re.compile(rf'define .*@"?{re.escape(kernel)}\.body"?\(')
-    start = next(number for number, line in enumerate(lines) if head.match(line))
-    end = lines.index("}", start)
-    return start, end, Body(lines[start : end + 1])
+def _without_mask(head: Signature) -> str:
+    """Return a declaration without the parameter that is a mask."""
+    at = _MASKED[head.symbol]
+    return head._replace(parameters=head.parameters[:at] + head.parameters[at + 1 :]).with_parameters()
 
 
 def _reads_in_vain(body: Body) -> bool:
     """Return whether there is a read, not of a local, that is not used: it would be left out, and may be wrong."""
     pointers = Pointers(body, {})
     for one in body.instructions:
-        access = access_of(one) if one.code == "load" and not body.uses.get(one.name) else None
+        access = access_of(one) if one.op == "load" and not body.uses.get(one.name) else None
         if access is not None and not pointers.alloca(pointers.root(access.pointer)):
             return True
     return False
@@ -121,10 +119,12 @@ def with_screen(text: str, screen: Screen, entry: str) -> str:
     words += [word for root in screen.roots for word in (root.origin, root.flags, root.granule)]
     listed = ", ".join([f"i64 {word}" for word in words])
     kinds = ", ".join(["ptr", *["i64"] * len(words)])
-    symbol = f'@"{entry}"' if "$" in entry else f"@{entry}"
+    symbol = named(entry, "@")
     made = f"@ktc.screen = internal global {{ {kinds} }} {{ ptr {symbol}, {listed} }}, align 8"
-    text = re.sub(r"^@ktc\.screen = .*$", lambda _: made, text, count=1, flags=re.MULTILINE)
-    return f"{text}\ndeclare void {symbol}(ptr, ptr, i64, i64)\n"
+    module = Module(text)
+    module.entities = [made if one.startswith("@ktc.screen = ") else one for one in module.entities]
+    module.add([f"declare void {symbol}(ptr, ptr, i64, i64)"])
+    return module.text()
 
 
 def _looked_at(body: Body) -> bool:
@@ -135,20 +135,18 @@ def _looked_at(body: Body) -> bool:
     """
     has_warps = False
     for one in body.instructions:
-        if one.code in ("invoke", "callbr", "va_arg", "indirectbr"):
-            raise Unscreened(one.code)
-        if one.code != "call":
+        if one.op in ("invoke", "callbr", "va_arg", "indirectbr"):
+            raise Unscreened(one.op)
+        if one.op != "call":
             continue
-        called = _CALLED.search(one.text)
-        name = called.group(1) if called else ""
-        if not name.startswith(("llvm.", "ktc.check.", "ktc.cpu.")) or "trap" in name or " asm " in one.text:
+        name = one.callee
+        if not name.startswith(("llvm.", "ktc.check.", "ktc.cpu.")) or "trap" in name:
             raise Unscreened(f"it calls {name}")
         if name in GROUPING_INTRINSICS:
             raise Unscreened("its blocks wait for each other")
-        if name in ("ktc.cpu.exchange", "ktc.cpu.wait.warp"):
+        if name in _MASKED:
             has_warps = True
-            masks = _MASKED.search(one.text)
-            if masks is None or (masks.group(1) or masks.group(2)) not in _FULL_MASKS:
+            if one.values[_MASKED[name]] not in _FULL_MASKS:
                 raise Unscreened("it has masks")
     return has_warps
 
@@ -170,7 +168,7 @@ class _Kernel(Tests):
         self.has_loops = bool(shape.loops())
         if shape.may_wait():
             raise Unscreened("it has a loop that may wait")
-        barriers = {number for number, inside in shape.inside.items() if any(BARRIER in one.text for one in inside)}
+        barriers = {number for number, inside in shape.inside.items() if any(one.callee == BARRIER for one in inside)}
         self._has_barrier_loops = any(blocks & barriers for blocks in shape.loops().values())
         self._strides = Strides(body, pointers, shape.loops())
         self._of_one = self._strides.blocks_of_one(shape)
@@ -190,9 +188,16 @@ class _Kernel(Tests):
                 if lines:
                     lines[:] = [new for line in lines for new in self._plain(line)]
         for one in body.instructions:
-            if "@ktc.cpu.wait.block(" in one.text:
+            if one.callee == BARRIER:
                 self._count_barrier(one)
+            elif one.callee in _MASKED:
+                body.replaced[one.line] = self._with_all_lanes(one)
         return super().text()
+
+    def _with_all_lanes(self, one: Instruction) -> str:
+        """Return a call of an exchange, or of what waits for lanes, without its mask."""
+        at = _MASKED[one.callee]
+        return one.with_arguments([*one.arguments[:at], *one.arguments[at + 1 :]]).source
 
     def sites(self) -> list[str]:
         """Return the records that overflows name."""
@@ -200,11 +205,11 @@ class _Kernel(Tests):
 
     def _plain(self, line: str) -> list[str]:
         """Return a call of the exact checks as a comparison."""
-        match = _HOOK.search(line)
-        if match is None:
+        one = Instruction(line) if "@__ktc_check_" in line else None
+        if one is None or one.callee not in ("__ktc_check_zero", "__ktc_check_overflow"):
             return [line]
-        (is_bad,) = self._names(1)
-        compared = f"i64 {match.group(2)}, 0" if match.group(1) == "zero" else f"ptr {match.group(2)}, null"
+        (is_bad,), found = self._names(1), one.arguments[0]
+        compared = f"{found.type} {found.value}, {'0' if found.type == 'i64' else 'null'}"
         return [f"  {is_bad} = icmp ne {compared}", f"  call void @{DOUBT}(i1 {is_bad}){self._any_dbg()}"]
 
     # ---- who had what --------------------------------------------------------------------------------------
@@ -267,7 +272,7 @@ class _Kernel(Tests):
     def _call(self, one: Instruction, place: Place) -> None:
         if not self._is_inside:
             super()._call(one, place)
-        elif "@ktc.check." in one.text:
+        elif is_marker(one.callee):
             self._body.replaced[one.line] = ""
 
     def _claim_global(self, one: Instruction, access: Access, root: str, known: Root) -> None:
@@ -285,7 +290,7 @@ class _Kernel(Tests):
             f"{place} = getelementptr i8, ptr {words_of_all}, i64 {at}",
         )
         me = "%ktc.e.base" if access.is_atomic else "%ktc.e.me"
-        count, is_read = access.size // known.granule, one.code == "load" and not access.is_atomic
+        count, is_read = access.size // known.granule, one.op == "load" and not access.is_atomic
         readers = "%ktc.e.readers" if is_read else ""
         words = Words(place, count, access.size, me, "%ktc.e.base", readers, access.is_atomic)
         self._claims.claim(one, words, self._stride(one, access))
@@ -334,7 +339,7 @@ class _Kernel(Tests):
             self._body.put_before(one, f"{is_known} = icmp ult i32 {was}, {1 << (30 - _THREAD_BITS)}")
             self._remember(one, is_known, "")
         several = ""
-        if one.code == "load" and not access.is_atomic:
+        if one.op == "load" and not access.is_atomic:
             several = self._names(1)[0]
             self._body.put_before(one, f"{several} = or i32 {low}, {_READERS}")
         words = Words(place, count, access.size, me, low, several, access.is_atomic)

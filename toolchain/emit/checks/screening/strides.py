@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
-from ktc.emit.checks.body import Body, Instruction, incoming
-from ktc.emit.checks.layout import size_of, split
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.layout import size_of
 from ktc.emit.checks.memory import access_of
 from ktc.emit.checks.pointers import Pointers, step_of
 from ktc.emit.checks.screening.waiting import Shape
+from ktc.emit.llvm_text.instructions import Instruction
 
 Stride = tuple[int, frozenset[int]] | None
 """A number, and the first blocks of the loops in which it is one."""
@@ -43,12 +44,10 @@ class Strides:
         """Return the blocks that one thread of a row runs, as under `if t == 0`."""
         found = set[int]()
         for branch, number, below in shape.ways():
-            one = self._body.defined.get(branch.text.split()[2].rstrip(","))
-            words = one.text.split() if one is not None and one.code == "icmp" else []
-            predicate = next((word for word in words if word in ("eq", "ne")), "")
-            if one is None or predicate != ("ne" if number else "eq"):
+            one = self._body.defined.get(branch.condition)
+            if one is None or one.predicate != ("ne" if number else "eq"):
                 continue
-            strides = [self.of(part.split()[-1], one.block) for part in split(one.text[len("icmp") :])]
+            strides = [self.of(value, one.block) for value in one.values]
             if None not in strides and strides[0] != strides[1]:
                 found |= below()
         return found
@@ -69,17 +68,17 @@ class Strides:
         return self._known[value]
 
     def _of(self, one: Instruction) -> Stride:
-        if one.code == "getelementptr":
+        if one.op == "getelementptr":
             return self._of_step(one)
-        if one.code == "phi":
+        if one.op == "phi":
             return self._of_phi(one)
-        if one.code in _KEEPING:
-            return self._stride(one.cast_operand)
-        if one.code == "load":
+        if one.op in _KEEPING:
+            return self._stride(one.values[0])
+        if one.op == "load":
             return self._of_load(one)
-        if one.code in _UNLIKE:
+        if one.op in _UNLIKE:
             return None
-        parts = [part.split()[-1] for part in split(one.text[len(one.code) :])]
+        parts = one.values
         strides = [self._stride(part) for part in parts]
         found = [stride for stride in strides if stride is not None]
         if len(found) < len(strides):
@@ -102,12 +101,12 @@ class Strides:
             return None
         if step.distance is not None:
             return base
-        index = self._stride(step.indices[0].split()[-1]) if len(step.indices) == 1 else None
+        index = self._stride(step.indices[0].value) if len(step.indices) == 1 else None
         return None if index is None else (base[0] + index[0] * size_of(step.kind), base[1] | index[1])
 
     def _of_phi(self, one: Instruction) -> Stride:
         """A loop's number: what all threads have alike, or what it begins with and what is added alike in each turn."""
-        values = [value for value, _ in incoming(one)]
+        values = [value for value, _ in one.incoming]
         if len(values) == 2 and one.block in self._loops and self._is_alike(one, values):
             return 0, frozenset({one.block})
         starts = [value for value in values if not self._adds_to(one.name, value)]
@@ -129,19 +128,18 @@ class Strides:
 
     def _adds_to(self, name: str, value: str) -> bool:
         one = self._body.defined.get(value)
-        if one is None or one.code != "add":
+        if one is None or one.op != "add":
             return False
-        parts = [part.split()[-1] for part in split(one.text[len("add") :])]
-        others = [part for part in parts if part != name]
+        others = [value for value in one.values if value != name]
         added = self._stride(others[0]) if len(others) == 1 else None
         return added is not None and added[0] == 0
 
 
-def _combined(one: Instruction, parts: list[str], numbers: list[int]) -> int | None:
+def _combined(one: Instruction, parts: tuple[str, ...], numbers: list[int]) -> int | None:
     if not any(numbers):
         return 0
-    if one.code in ("add", "sub") or (one.code == "or" and "disjoint" in one.text):
-        return numbers[0] - numbers[1] if one.code == "sub" else numbers[0] + numbers[1]
-    if one.code in ("mul", "shl") and parts[1].isdigit():
-        return numbers[0] * (int(parts[1]) if one.code == "mul" else 1 << int(parts[1]))
-    return numbers[1] * int(parts[0]) if one.code == "mul" and parts[0].isdigit() else None
+    if one.op in ("add", "sub") or (one.op == "or" and "disjoint" in one.flags):
+        return numbers[0] - numbers[1] if one.op == "sub" else numbers[0] + numbers[1]
+    if one.op in ("mul", "shl") and parts[1].isdigit():
+        return numbers[0] * (int(parts[1]) if one.op == "mul" else 1 << int(parts[1]))
+    return numbers[1] * int(parts[0]) if one.op == "mul" and parts[0].isdigit() else None

@@ -3,22 +3,20 @@
 Input: a kernel's function. Output: `Usage`, for the first look at launches (`screen`).
 """
 
-import re
 from collections.abc import Callable
 
 from ktc.base.records import entity
 from ktc.emit.checks import sites as kinds
-from ktc.emit.checks.body import Body, Instruction
-from ktc.emit.checks.layout import split
-from ktc.emit.checks.memory import Access, access_of
+from ktc.emit.checks.body import Body
+from ktc.emit.checks.memory import Access, access_of, copy_of
 from ktc.emit.checks.places import Place
 from ktc.emit.checks.pointers import Pointers
 from ktc.emit.checks.screening.waiting import Shape
+from ktc.emit.llvm_text.instructions import Instruction
 
 READ, WRITE, ATOMIC = 1, 2, 4
 """What a kernel does with the memory of a pointer."""
 
-_COPY = re.compile(r"call void @llvm\.(?:memcpy|memmove|memset)\.")
 _GRANULES = (1, 2, 4, 8)
 
 
@@ -68,7 +66,7 @@ class Usage:
         """Return the accesses to memory that threads share; notes what is done with which argument's."""
         found = []
         for one in self._body.instructions:
-            if _COPY.match(one.text):
+            if copy_of(one):
                 self._refuse_copy(one)
             access = access_of(one) if self._place_of(one) is not None else None
             if access is None:
@@ -87,7 +85,7 @@ class Usage:
     def is_own(self, pointer: str) -> bool:
         """Return whether a pointer comes from a local that holds the addresses of locals only."""
         one = self._body.defined.get(pointer)
-        access = access_of(one) if one is not None and one.code == "load" else None
+        access = access_of(one) if one is not None and one.op == "load" else None
         holder = self._pointers.root(access.pointer) if access is not None else ""
         if not self._pointers.alloca(holder):
             return False
@@ -95,7 +93,7 @@ class Usage:
         while work:
             value = work.pop()
             for use in self._body.uses.get(value, ()):
-                if use.code == "getelementptr" and use.name not in seen:
+                if use.op == "getelementptr" and use.name not in seen:
                     seen.add(use.name)
                     work.append(use.name)
                 elif not self._is_harmless(use, value):
@@ -104,18 +102,16 @@ class Usage:
 
     def _is_harmless(self, use: Instruction, place: str) -> bool:
         """Return whether a use of a place for addresses puts none there but those of locals."""
-        if use.code == "store":
+        if use.op == "store":
             held = access_of(use)
             if held is None or held.value == place:
                 return False
             return bool(self._pointers.alloca(self._pointers.root(held.value)))
-        return use.code in ("load", "getelementptr") or "@llvm.lifetime" in use.text
+        return use.op in ("load", "getelementptr") or use.callee.startswith("llvm.lifetime.")
 
     def _refuse_copy(self, one: Instruction) -> None:
-        inside = one.text[one.text.index("(") + 1 : one.text.rindex(")")]
-        for part in split(inside):
-            words = part.split()
-            root = self._pointers.root(words[-1]) if words[0] == "ptr" else ""
+        for given in one.arguments:
+            root = self._pointers.root(given.value) if given.type == "ptr" else ""
             is_own = self._pointers.alloca(root) and root not in self._pointers.arrays
             if root and not is_own and not self._pointers.is_constant(root):
                 raise Unscreened("it copies memory")

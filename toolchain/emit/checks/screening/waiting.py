@@ -1,15 +1,14 @@
 """The shape of a kernel's function: its blocks, what lies between two barriers, and loops that may wait for others."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from ktc.emit.checks.body import Body, Instruction
+from ktc.emit.checks.body import Body
 from ktc.emit.llvm_text import flow
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.targets.cpu import WAIT_FOR_BLOCK
 
-_LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
-_TARGET = re.compile(r'label %("[^"]+"|[\w.$-]+)')
-BARRIER = "@ktc.cpu.wait.block("
+BARRIER = WAIT_FOR_BLOCK
 _READS = frozenset({"load", "atomicrmw", "cmpxchg", "call"})
 
 
@@ -18,16 +17,9 @@ class Shape:
 
     def __init__(self, body: Body) -> None:
         self._body = body
-        labels: dict[str, int] = {}
-        named: dict[int, list[str]] = {}
-        for line in body.lines[1:]:
-            match = _LABEL.match(line)
-            if match is not None:
-                labels[match.group(1)] = len(labels) + 1
-                named[len(labels)] = []
-            elif labels:
-                named[len(labels)] += _TARGET.findall(line)
-        self.edges = {at: list(dict.fromkeys(labels[name] for name in names)) for at, names in named.items()}
+        blocks = body.function.blocks
+        number = {block.name: at for at, block in enumerate(blocks, 1)}
+        self.edges = {number[block.name]: [number[name] for name in block.successors] for block in blocks}
         self.inside: dict[int, list[Instruction]] = {at: [] for at in self.edges}
         for one in body.instructions:
             self.inside[one.block].append(one)
@@ -38,7 +30,7 @@ class Shape:
         """Return what may run between two barriers of the block: from the entry on, and from after each barrier."""
         starts = [(1, 0)]
         for at, inside in self.inside.items():
-            starts += [(at, place + 1) for place, one in enumerate(inside) if BARRIER in one.text]
+            starts += [(at, place + 1) for place, one in enumerate(inside) if one.callee == BARRIER]
         return [self._region(start) for start in starts]
 
     def _region(self, start: tuple[int, int]) -> list[Instruction]:
@@ -47,7 +39,7 @@ class Shape:
         while work:
             at, place = work.pop()
             for one in self.inside[at][place:]:
-                if BARRIER in one.text:
+                if one.callee == BARRIER:
                     break
                 found.append(one)
             else:
@@ -80,7 +72,7 @@ class Shape:
     def may_wait(self) -> bool:
         """Return whether a loop without a barrier ends only by what is read in it, which another thread may write."""
         for blocks in self.loops().values():
-            if any(BARRIER in one.text for at in blocks for one in self.inside[at]):
+            if any(one.callee == BARRIER for at in blocks for one in self.inside[at]):
                 continue
             ends = [self.inside[at][-1] for at in blocks if any(target not in blocks for target in self.edges[at])]
             if all(self._reads(end, blocks) for end in ends):
@@ -89,15 +81,15 @@ class Shape:
 
     def _reads(self, end: Instruction, blocks: set[int]) -> bool:
         """Return whether a branch depends on what is read in these blocks."""
-        work = [value for value in self._body.operands(end) if value in self._body.defined]
+        work = [value for value in end.uses if value in self._body.defined]
         seen = set(work)
         while work:
             one = self._body.defined[work.pop()]
             if one.block not in blocks:
                 continue
-            if one.code in _READS and "@llvm." not in one.text:
+            if one.op in _READS and not one.callee.startswith("llvm."):
                 return True
-            for value in self._body.operands(one):
+            for value in one.uses:
                 if value in self._body.defined and value not in seen:
                     seen.add(value)
                     work.append(value)
