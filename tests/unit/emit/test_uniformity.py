@@ -1,5 +1,6 @@
 """Which values differ between threads that part at a branch: at joins, after loops, and at a loop's several exits."""
 
+from ktc.emit.llvm_text.functions import Function
 from ktc.emit.workgroups.graphs.graph import read
 from ktc.emit.workgroups.graphs.uniformity import varying_in_strip
 
@@ -7,9 +8,8 @@ from ktc.emit.workgroups.graphs.uniformity import varying_in_strip
 def varying(body: str) -> set[str]:
     """Return which values of a kernel differ between neighbours in x."""
     head = "define void @k.body(ptr %a0, i32 %n, i32 %s0) {"
-    lines = [head, "entry:", *body.strip("\n").split("\n")]
-    types = ["i1" if " icmp " in line else "i32" for line in lines[1:] if line.startswith("  ")]
-    return varying_in_strip(read(lines, types), set())
+    lines = [head, "entry:", *body.strip("\n").split("\n"), "}"]
+    return varying_in_strip(read(Function(lines)), set())
 
 
 def test_phis_where_a_branch_and_what_it_skips_meet() -> None:

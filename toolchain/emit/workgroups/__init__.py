@@ -12,6 +12,7 @@ do the same; Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", des
 import re
 from typing import Any
 
+from ktc.emit.llvm_text.modules import Module, attached_node, free_node
 from ktc.emit.workgroups import counters, leaves
 from ktc.emit.workgroups.cuts import CannotCut, Cut, cut, with_stops
 from ktc.emit.workgroups.graphs.graph import BLOCK_STOP, WARP_STOP, Graph, read
@@ -23,12 +24,6 @@ from ktc.targets.cpu import LACKS_NAME, LACKS_TEXT
 
 __all__ = ("CannotCut", "in_loops")
 
-_GROUP = re.compile(r"!llvm\.access\.group !(\d+)")
-_ASSEMBLY = re.compile(r' asm [a-z ]*"[^"]*"')
-"""The text of inline assembly: a `%` in it begins a register, not a value's name."""
-_QUOTED = re.compile(r'(?:(?<=\n)|(%))"([-a-zA-Z$._0-9]+)"(?=[:, )\n]|$)')
-"""A name of a value or a label that LLVM writes in quotation marks, for the `$` in it."""
-_NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
 _MACHINE = re.compile(r' "target-(?:cpu|features)"="[^"]*"')
 
 
@@ -43,38 +38,21 @@ def in_loops(module: Any, kernel: str, is_vectorised: bool = True, are_warps_who
     Raises:
         CannotCut: the kernel cannot be cut.
     """
-    function = module.get_function(f"{kernel}.body")
-    types = [str(one.type) for block in function.blocks for one in block.instructions]
     text = str(module)
-    start = _start(text, kernel)
-    end = text.index("\n}", start)
-    body = _ASSEMBLY.sub(lambda found: found[0].replace("%", r"\25"), text[start:end])
-    graph = read(_QUOTED.sub(r"\1\2", body).split("\n"), types)
-    plan = planned(graph, are_warps_whole)
-    group = _GROUP.search(text)
-    first = 1 + max((int(number) for number in _NODE.findall(text)), default=0)
-    access = int(group.group(1)) if group else first
-    output = Output(access, first + 1, is_vectorised)
+    whole = Module(text)
+    at = whole.place_of(f"{kernel}.body")
+    plan = planned(read(whole.at(at)), are_warps_whole)
+    group, first = attached_node(text, "llvm.access.group"), free_node(text)
+    output = Output(first if group is None else group, first + 1, is_vectorised)
     attributes = " nounwind" + "".join(dict.fromkeys(_MACHINE.findall(text)))
-    written = BlockWriter(plan, output, f"{kernel}.block", attributes).write()
-    nodes = [] if group else [f"!{first} = distinct !{{}}"]
-    rest = text[:start] + written + text[end + 2 :]
-    rest = re.sub(rf"^declare .*@(?:{re.escape(kernel)}\.block|ktc\.cpu\.[\w.]+)\(.*\n", "", rest, flags=re.MULTILINE)
-    for name, declared in _DECLARED.items():
-        if f"@{name}(" in written and not re.search(
-            rf"^de(?:clare|fine) [^\n]*@{re.escape(name)}\(", rest, re.MULTILINE
-        ):
-            rest += declared + "\n"
-    if f"@{LACKS_NAME}," in written and f"@{LACKS_NAME} =" not in rest:
-        rest += LACKS_TEXT + "\n"
-    return rest + "\n".join([*nodes, *output.nodes, ""])
-
-
-def _start(text: str, kernel: str) -> int:
-    """Return where the kernel's function begins."""
-    found = re.search(rf"^define [^\n]*@{re.escape(kernel)}\.body\(", text, re.MULTILINE)
-    assert found is not None
-    return found.start()
+    written = whole.entities[at] = BlockWriter(plan, output, f"{kernel}.block", attributes).write()
+    whole.drop_declarations(lambda symbol: symbol == f"{kernel}.block" or symbol.startswith("ktc.cpu."))
+    known = whole.symbols("declare ", "define ")
+    whole.add([line for name, line in _DECLARED.items() if f"@{name}(" in written and name not in known])
+    if f"@{LACKS_NAME}," in written and not any(one.symbol == LACKS_NAME for one in whole.globals()):
+        whole.add([LACKS_TEXT])
+    whole.add([*([f"!{first} = distinct !{{}}"] if group is None else []), *output.nodes])
+    return whole.text()
 
 
 _DECLARED = {

@@ -4,13 +4,12 @@ Input: a graph, and what may differ between threads. Output: the same graph, its
 split, so that neighbours in x are seen to read and write neighbours in memory.
 """
 
-import re
-
 from ktc.emit.llvm_text import flow
-from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi, names_in
+from ktc.emit.llvm_text.functions import Phi
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.workgroups.graphs.graph import Graph
 
-_SUM = re.compile(r"(add|sub|mul|shl|or disjoint) (?:(?:nuw|nsw) )*(i\d+) ([^ ,]+), ([^ ,]+)")
-_INDEX = re.compile(r"(?:zext|sext)(?: nneg)? i32 %s0 to i\d+")
+_SUMS = ("add", "sub", "mul", "shl", "or")
 _X = "%s0"
 
 
@@ -20,7 +19,7 @@ def split(graph: Graph, varying: set[str]) -> bool:
     found = False
     for head, loop in flow.loops_of(edges, graph.entry).items():
         for phi in list(graph.blocks[head].phis):
-            if phi.name in varying and re.fullmatch(r"i(32|64)", phi.type):
+            if phi.name in varying and phi.type in ("i32", "i64"):
                 found |= _Splitter(graph, varying, head, loop, phi).split()
     return found
 
@@ -62,11 +61,11 @@ class _Splitter:
         index, made = _X, []
         if kind != "i32":
             index = f"{phi.name}.index"
-            made.append(_instruction(index, kind, f"zext i32 {_X} to {kind}"))
+            made.append(_instruction(index, f"zext i32 {_X} to {kind}"))
         if self.stride != 1:
-            made.append(_instruction(f"{phi.name}.times", kind, f"mul {kind} {index}, {self.stride}"))
+            made.append(_instruction(f"{phi.name}.times", f"mul {kind} {index}, {self.stride}"))
             index = f"{phi.name}.times"
-        made.append(_instruction(phi.name, kind, f"add {kind} {self.common}, {index}"))
+        made.append(_instruction(phi.name, f"add {kind} {self.common}, {index}"))
         block.body[:0] = made
         for one in made:
             graph.values[one.name] = (self.head, one)
@@ -83,16 +82,18 @@ class _Splitter:
         _, one = self.graph.values.get(text, ("", None))
         if not isinstance(one, Instruction):
             return None
-        words = one.text.split(" = ", 1)[1].split(", !", 1)[0]
-        if _INDEX.fullmatch(words):
+        if one.op in ("zext", "sext") and one.values[0] == _X:
             return 1, "0"
-        found = _SUM.fullmatch(words)
-        return self._sum(found) if found is not None else None
+        return self._sum(one) if one.op in _SUMS and one.type[0] == "i" else None
 
-    def _sum(self, found: re.Match[str]) -> tuple[int, str] | None:
-        op, kind, *texts = found.groups()
-        left = self._parts(texts[0])
-        right = self._parts(texts[1]) if left is not None else None
+    def _sum(self, one: Instruction) -> tuple[int, str] | None:
+        op, kind = one.op, one.type
+        if op == "or":
+            if not one.flags:
+                return None
+            op = "or disjoint"
+        left = self._parts(one.values[0])
+        right = self._parts(one.values[1]) if left is not None else None
         if left is None or right is None:
             return None
         if op in ("mul", "shl"):
@@ -106,9 +107,9 @@ class _Splitter:
             return stride, left[1] if right[1] == "0" else right[1]
         self.count += 1
         name = f"{self.common}.{len(self.phi.incoming)}.{len(self.made)}.{self.count}"
-        self.made.append(_instruction(name, kind, f"{op} {kind} {left[1]}, {right[1]}"))
+        self.made.append(_instruction(name, f"{op} {kind} {left[1]}, {right[1]}"))
         return stride, name
 
 
-def _instruction(name: str, kind: str, words: str) -> Instruction:
-    return Instruction(name, kind, words.split(" ", 1)[0], f"{name} = {words}", names_in(words))
+def _instruction(name: str, words: str) -> Instruction:
+    return Instruction(f"  {name} = {words}")

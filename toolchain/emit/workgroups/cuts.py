@@ -10,7 +10,7 @@ from dataclasses import field
 
 from ktc.base.records import entity
 from ktc.emit.llvm_text import flow
-from ktc.emit.workgroups.graphs.graph import BLOCK_STOP, WARP_STOP, Block, Graph, Terminator
+from ktc.emit.workgroups.graphs.graph import BLOCK_STOP, WARP_STOP, Graph, Node
 
 END = "(end)"
 """Stands for what follows a cut."""
@@ -112,7 +112,7 @@ class _Cutter:
         return bool(self.ends)
 
     def _stops(self, name: str) -> bool:
-        stop = self.graph.blocks[name].end.stop
+        stop = self.graph.blocks[name].stop
         return stop is not None and stop.scope in self.scopes
 
     def _edges(self) -> dict[str, list[str]]:
@@ -125,7 +125,7 @@ class _Cutter:
         return found
 
     def _is_left(self, name: str, target: str) -> bool:
-        stop = self.graph.blocks[name].end.stop
+        stop = self.graph.blocks[name].stop
         return target in self.ends or (self._is_inner and stop is not None and stop.scope == BLOCK_STOP)
 
     def _find_common(self, stops: set[str]) -> None:
@@ -150,7 +150,7 @@ class _Cutter:
                     work.append((name, number))
 
     def _number(self, name: str) -> int:
-        stop = self.graph.blocks[name].end.stop
+        stop = self.graph.blocks[name].stop
         return stop.number if stop is not None else -1
 
     def _cut_exits(self, edges: dict[str, list[str]]) -> None:
@@ -242,6 +242,5 @@ def with_stops(graph: Graph, blocks: list[str], scope: str) -> bool:
     return any(_has(graph.blocks[name], scope) for name in blocks)
 
 
-def _has(block: Block, scope: str) -> bool:
-    end: Terminator = block.end
-    return end.stop is not None and end.stop.scope == scope
+def _has(block: Node, scope: str) -> bool:
+    return block.stop is not None and block.stop.scope == scope

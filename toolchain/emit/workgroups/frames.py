@@ -3,12 +3,12 @@
 Input: a `Plan`. Output: the beginning and end of the function, and text of loads and stores.
 """
 
-import re
-
 from ktc.base.records import record
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.scanning import counted, members
 from ktc.emit.workgroups.cuts import CannotCut
 from ktc.emit.workgroups.graphs import pure
-from ktc.emit.workgroups.graphs.graph import Graph, Instruction, exchanged_words
+from ktc.emit.workgroups.graphs.graph import Graph
 from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Plan
 from ktc.targets.cpu import EXCHANGED, GIVE_UP, LANE_SLOT, WARP_LANES, WARP_SLOT
 
@@ -18,7 +18,6 @@ _MAX_STACK_BYTES = 1 << 9
 """Bytes of one variable of a thread, kept for each of them."""
 _MAX_THREAD_BYTES = 1 << 19
 """As on NVIDIA's GPUs."""
-_ALLOCA = re.compile(r"alloca (.+?)(?:, align (\d+))?(?:, !.*)?$")
 _LEFT_OUT = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
 
 
@@ -31,17 +30,10 @@ _SIZES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8}
 def size_of(kind: str) -> int:
     """Return how many bytes a type takes at most, its fields at the widest alignment that they may have."""
     if kind[0] == "[" or kind[0] == "<":
-        count, element = kind[1:-1].split(" x ", 1)
-        return int(count) * size_of(element)
+        count, element = counted(kind)
+        return count * size_of(element)
     if kind[0] == "{":
-        depth, fields = 0, [""]
-        for char in kind[1:-1]:
-            depth += (char in "{[<") - (char in "}]>")
-            if char == "," and not depth:
-                fields.append("")
-            else:
-                fields[-1] += char
-        return sum([(size_of(one.strip()) + 7) // 8 * 8 for one in fields])
+        return sum([(size_of(one) + 7) // 8 * 8 for one in members(kind)])
     return _SIZES[kind] if kind in _SIZES else max(1, int(kind[1:]) // 8)
 
 
@@ -94,7 +86,7 @@ class Frame:
             for name in leaf.part.blocks if leaf.is_row and not self.plan.ends_in_rows else ():
                 for one in self.graph.blocks[name].body:
                     if one.callee == EXCHANGED and id(one) in leaf.live:
-                        number, lane, _ = exchanged_words(one)
+                        number, lane, _ = one.values
                         lanes = pure.lanes_of(self.graph, lane)
                         if lanes is not None and len(set(lanes)) > 1 and (number, lanes) not in self.permutations:
                             self.permutations[number, lanes] = self.add_words(f"%p{len(self.permutations)}")
@@ -119,14 +111,12 @@ class Frame:
 
     def place(self, one: Instruction, made: str, thread: str, lines: list[str]) -> None:
         """Write the address of a thread's own memory."""
-        found = _ALLOCA.match(one.text.split(" = ", 1)[1])
-        assert found is not None
-        kind, align = found.group(1), found.group(2) or "16"
+        kind, align = one.allocated, one.align or 16
         name = f"%m.{one.name[1:]}"
         is_one = one.name in self.plan.confined
         if one.name not in self._places:
             self._places[one.name] = name
-            self._add_private(name, kind, int(align), is_one)
+            self._add_private(name, kind, align, is_one)
         if is_one:
             lines.append(f"  {made} = getelementptr inbounds i8, ptr {name}, i64 0")
         else:

@@ -8,14 +8,15 @@ that have something to do. Reductions halve their threads in each step, and one 
 this all strips would be run, under masks that are never set.
 """
 
-import re
 from collections.abc import Callable
 
 from ktc.base.records import entity, replace
 from ktc.emit.llvm_text import flow
+from ktc.emit.llvm_text.functions import Phi, Terminator
+from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.workgroups.cuts import Part
 from ktc.emit.workgroups.graphs import pure
-from ktc.emit.workgroups.graphs.graph import Block, Graph, Instruction, Phi, Terminator
+from ktc.emit.workgroups.graphs.graph import Graph, Node
 from ktc.emit.workgroups.graphs.uniformity import StripVariance
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import Leaf, Plan, edge_values
@@ -24,10 +25,6 @@ from ktc.emit.workgroups.strips.segments import STRIP_LANES
 _BLOCK = ("%s3", "%s4", "%s5")
 """The index of a block: with it a thread's index in the grid is computed."""
 _LINEAR = frozenset({"add", "sub", "zext", "sext", "trunc", "or", "shl", "mul"})
-_BOTH = re.compile(r"(?:and i1 (\S+), (\S+)|select i1 (\S+), i1 (\S+), i1 false)$")
-_EITHER = re.compile(r"(?:or i1 (\S+), (\S+)|select i1 (\S+), i1 true, i1 (\S+))$")
-
-_COMPARED = re.compile(r"icmp (?:samesign )?(\w+) (i32|i64) ([^ ,]+), ([^ ,]+)$")
 _MORE_THAN_ALL = 1 << 20
 _TURNED = {"ult": "ugt", "ule": "uge", "slt": "sgt", "sle": "sge"}
 _TURNED |= {right: left for left, right in _TURNED.items()} | {"eq": "eq"}
@@ -66,8 +63,8 @@ def guard_of(plan: Plan, leaf: Leaf) -> Guard | None:
     if len(ways) != 1:
         return None
     (other,) = [one for one in targets if one != ways[0]]
-    copied = {**graph.blocks, at: Block(at, Terminator(f"br label %{ways[0]}", ways), block.phis, block.body)}
-    whole = Graph(graph.head, graph.parameters, copied, graph.values)
+    copied = {**graph.blocks, at: Node(at, Terminator(f"br label %{ways[0]}", ways), block.phis, block.body)}
+    whole = Graph(graph.parameters, copied, graph.values)
     edges = {name: [one for one in part.edges[name] if (name, one) != (at, other)] for name in part.blocks}
     sequence = flow.order(edges, part.head)
     edges = {name: edges[name] for name in sequence}
@@ -96,7 +93,7 @@ def _idle_way(plan: Plan, leaf: Leaf) -> tuple[str, bool] | None:
     return (block.end.condition, block.end.targets[0] == ways[0]) if len(ways) == 1 else None
 
 
-def _first_branch(graph: Graph, leaf: Leaf) -> Block | None:
+def _first_branch(graph: Graph, leaf: Leaf) -> Node | None:
     """Return the block whose branch is the first, if it has two ways and nothing before it has an effect."""
     part, at = leaf.part, leaf.part.head
     while True:
@@ -156,13 +153,12 @@ class _Conditions:
         _, one = self.graph.values.get(name, ("", None))
         if not isinstance(one, Instruction):
             return False
-        words = one.text.split(" = ", 1)[1].split(", !", 1)[0]
-        found = _BOTH.match(words) or _EITHER.match(words)
-        if found is not None:
-            return all(self.is_bound(part) for part in found.groups() if part is not None)
+        found = _both(one) or _either(one)
+        if found:
+            return all(self.is_bound(part) for part in found)
         if one.op != "icmp" or not all(self._is_linear(use) for use in one.uses):
             return False
-        return self._depends(name, _is_argument) or (_is_whole(words) and self._depends(name, _BLOCK.__contains__))
+        return self._depends(name, _is_argument) or (_is_whole(one) and self._depends(name, _BLOCK.__contains__))
 
     def _depends(self, name: str, on: Callable[[str], bool]) -> bool:
         """Return whether a value depends on such a parameter: a condition that depends on no argument of the kernel, as
@@ -199,13 +195,30 @@ def _is_argument(name: str) -> bool:
     return not name.startswith("%s")
 
 
-def _is_whole(words: str) -> bool:
+def _is_whole(one: Instruction) -> bool:
     """Return whether an index is compared with a constant number of whole strips, which such a bound does not part."""
-    found = _COMPARED.match(words)
-    if found is None or not found[4].isdigit():
+    if not _is_compared(one) or not one.values[1].isdigit():
         return False
-    predicate, bound = found[1], int(found[4])
+    predicate, bound = one.predicate, int(one.values[1])
     return predicate not in ("eq", "ne") and (bound + (predicate[1:] in ("gt", "le"))) % STRIP_LANES == 0
+
+
+def _is_compared(one: Instruction) -> bool:
+    return one.op == "icmp" and one.operands[0].type in ("i32", "i64")
+
+
+def _both(one: Instruction) -> tuple[str, ...]:
+    """Return the two conditions that hold where this one does, or nothing."""
+    if one.type != "i1" or one.op not in ("and", "select") or (one.op == "select" and one.values[2] != "false"):
+        return ()
+    return one.values[:2]
+
+
+def _either(one: Instruction) -> tuple[str, ...]:
+    """Return the two conditions of which one holds where this one does, or nothing."""
+    if one.type != "i1" or one.op not in ("or", "select") or (one.op == "select" and one.values[1] != "true"):
+        return ()
+    return one.values[:1] + one.values[-1:]
 
 
 # ---- which threads of a row have something to do ----------------------------------------------------------------
@@ -268,16 +281,14 @@ def _asked(plan: Plan, leaf: Leaf, name: str, continues_if: bool) -> Bounds | No
     _, one = plan.graph.values.get(name, ("", None))
     if not isinstance(one, Instruction):
         return None
-    words = one.text.split(" = ", 1)[1].split(", !", 1)[0]
-    both = _BOTH.match(words)
-    if both is not None and continues_if:
-        parts = [_asked(plan, leaf, part, True) for part in both.groups() if part is not None]
+    both = _both(one)
+    if both and continues_if:
+        parts = [_asked(plan, leaf, part, True) for part in both]
         known = [part for part in parts if part is not None]
         return next((part for part in known if part.is_one), known[0] if known else None)
-    compared = _COMPARED.match(words)
-    if compared is None:
+    if not _is_compared(one):
         return None
-    predicate, kind, left, right = compared.groups()
+    predicate, kind, (left, right) = one.predicate, one.operands[0].type, one.values
     if not _is_index(plan, left):
         predicate, left, right = _TURNED.get(predicate, ""), right, left
     if not continues_if:

@@ -4,8 +4,9 @@ Input: a leaf, with what it needs known. Output: its instructions that give the 
 earlier.
 """
 
+from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.workgroups.graphs import pure
-from ktc.emit.workgroups.graphs.graph import Graph, Instruction
+from ktc.emit.workgroups.graphs.graph import Graph
 from ktc.emit.workgroups.leaves import Leaf
 from ktc.targets.cpu import EXCHANGE, EXCHANGED
 

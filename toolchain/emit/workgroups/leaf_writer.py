@@ -7,12 +7,14 @@ follows.
 from collections.abc import Callable
 
 from ktc.emit.llvm_text import flow
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.scanning import respelled
 from ktc.emit.workgroups import thread_loops
 from ktc.emit.workgroups.cuts import CannotCut
 from ktc.emit.workgroups.frames import Frame, Turn
 from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.graphs.first_lane import FirstLane
-from ktc.emit.workgroups.graphs.graph import NAME, Block, Instruction, exchanged_words, relabelled
+from ktc.emit.workgroups.graphs.graph import Node
 from ktc.emit.workgroups.guards import Bounds
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import IDS, SCALAR, Leaf, Plan, edge_values
@@ -192,11 +194,10 @@ class LeafWriter:
         return Turn(f"%{self.prefix}.t", f"%{self.prefix}.l64", self.leaf.is_row)
 
     def _renamed(self, one: Instruction, made: str) -> str:
-        text = one.text.split(" = ", 1)[1]
-        return f"{made} = {self._text(text)}"
+        return f"{made} = {self._text(one.whole)}"
 
     def _text(self, text: str) -> str:
-        return NAME.sub(lambda found: self._name(found.group(0)), text)
+        return respelled(text, self._name)
 
     def _name(self, name: str) -> str:
         known = self.names.get(name)
@@ -226,7 +227,8 @@ class LeafWriter:
             if id(one) in self.leaf.live:
                 if one.name not in self.hoisted:
                     self._instruction(one, lines)
-                self._keep(one.name, one.type, lines)
+                if one.name in self.plan.slots:
+                    self._keep(one.name, one.type, lines)
         self._leave(block, lines)
 
     def _keep(self, name: str, kind: str, lines: list[str]) -> None:
@@ -247,20 +249,17 @@ class LeafWriter:
         elif one.name:
             lines.append(f"  {self._renamed(one, self._name(one.name))}{self._access(one)}")
         else:
-            lines.append(f"  {self._text(one.text)}{self._access(one)}")
+            lines.append(f"  {self._text(one.whole)}{self._access(one)}")
 
     def _access(self, one: Instruction) -> str:
         """Return the metadata of an access on which no other thread's depends: such a program would have a race."""
-        words = one.text.split(" = ", 1)[-1]
-        if not words.startswith(("load ", "store ")) or words.startswith(
-            ("load atomic", "load volatile", "store atomic", "store volatile")
-        ):
+        if one.op not in ("load", "store") or one.is_atomic or one.is_volatile:
             return ""
-        if "!llvm.access.group" in words or any(use in self.plan.private for use in one.uses):
+        if one.attached("llvm.access.group") or any(use in self.plan.private for use in one.uses):
             return ""
         return self.output.access
 
-    def _leave(self, block: Block, lines: list[str]) -> None:
+    def _leave(self, block: Node, lines: list[str]) -> None:
         """Write the end of a block."""
         part, end = self.leaf.part, block.end
         turn = f"{self.prefix}.{'l' if self.leaf.is_lanes else 'x'}.end"
@@ -284,11 +283,9 @@ class LeafWriter:
             self._pass_on(block, lines)
             lines.append(f"  br label %{turn}")
             return
-        text = (
-            end.text.replace(f" {end.condition},", f" {self._text(end.condition)},", 1) if end.condition else end.text
-        )
         out = f"{self.prefix}.{block.name}.out"
-        text = relabelled(text, {one: f"{self.prefix}.{one}" if one in inside else out for one in end.targets})
+        names = {one: f"{self.prefix}.{one}" if one in inside else out for one in end.targets}
+        text = end.written(names, self._text(end.condition))
         if outside and len(outside) > 1:
             raise CannotCut("its barriers are reached on paths that are not nested")
         lines.append(f"  {text}{self._back(block)}")
@@ -297,7 +294,7 @@ class LeafWriter:
             self._pass_on(block, lines)
             lines.append(f"  br label %{turn}")
 
-    def _back(self, block: Block) -> str:
+    def _back(self, block: Node) -> str:
         """Return the metadata of a block's way back to where a loop begins, if others run that loop in strips."""
         part = self.leaf.part
         if not self.has_strips or not any(
@@ -306,7 +303,7 @@ class LeafWriter:
             return ""
         return f", {self.output.plain_loop()}"
 
-    def _pass_on(self, block: Block, lines: list[str]) -> None:
+    def _pass_on(self, block: Node, lines: list[str]) -> None:
         """Keep what the next parts get from this way."""
         part = self.leaf.part
         for name, _, phi, value in edge_values(self.graph, part):
@@ -320,10 +317,9 @@ class LeafWriter:
             kind = block.end.text.split(" ")[1]
             to = self.after if self._is_known(condition) else lines
             to.append(f"  store {kind} {self._text(condition)}, ptr {self.frame.condition(block.name, kind)}, align 1")
-        stop = block.end.stop
+        stop = block.stop
         if stop is not None and stop.exchange is not None and self.leaf.is_lanes:
-            given = stop.exchange.text[stop.exchange.text.rindex("(") + 1 : stop.exchange.text.rindex(")")]
-            word = given.split(", ")[0].split()[-1]
+            word = stop.exchange.values[0]
             place = f"%{self.prefix}.word.place"
             lines += [
                 f"  {place} = getelementptr inbounds i32, ptr {self._words()}, i64 %{self.prefix}.l64",
@@ -341,7 +337,7 @@ class LeafWriter:
     def _finish_exchange(self) -> None:
         """Give the lanes' words the place in which they are read."""
         part = self.leaf.part
-        stop = self.graph.blocks[part.end].end.stop if part.end else None
+        stop = self.graph.blocks[part.end].stop if part.end else None
         if stop is None or stop.exchange is None or not self.leaf.is_lanes:
             return
         name, lines = stop.exchange.name, self.output.lines
@@ -358,7 +354,7 @@ class LeafWriter:
                 lines.append(f"  store {_WORDS} {made}, ptr {place}, align 64")
 
     def _exchanged(self, one: Instruction, lines: list[str]) -> None:
-        number, lane, otherwise = exchanged_words(one)
+        number, lane, otherwise = one.values
         origin = self.graph.values.get(number)
         if origin is None or not self.leaf.is_lanes:
             raise CannotCut("what a warp's lanes exchange in it is read elsewhere")

@@ -11,9 +11,11 @@ from dataclasses import field
 
 from ktc.base.records import entity
 from ktc.emit.llvm_text import flow
+from ktc.emit.llvm_text.functions import Phi
+from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.workgroups.cuts import END, CannotCut, Cut, Part
 from ktc.emit.workgroups.graphs import pure
-from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi
+from ktc.emit.workgroups.graphs.graph import Graph
 from ktc.emit.workgroups.graphs.uniformity import StripVariance
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_SLOT
 
@@ -180,8 +182,8 @@ def _needs(plan: Plan, leaf: Leaf, needed: set[str]) -> set[str]:
                 _mark(leaf, phi, name, work)
         if needs_condition(graph, part, name):
             work.append((block.end.condition, name))
-        if name == part.end and block.end.stop is not None and block.end.stop.exchange is not None:
-            work += [(use, name) for use in block.end.stop.exchange.uses]
+        if name == part.end and block.stop is not None and block.stop.exchange is not None:
+            work += [(use, name) for use in block.stop.exchange.uses]
     for name, _, phi, value in edge_values(graph, part):
         if phi.name in needed:
             work.append((value, name))
@@ -287,7 +289,7 @@ def _private(graph: Graph, users: Users) -> set[str]:
 
 def _gives_away(one: Instruction, address: str) -> bool:
     if one.op == "store":
-        return one.text.split(",")[0].endswith(address)
+        return one.values[0] == address
     return one.op == "call" and not one.callee.startswith("llvm.")
 
 
@@ -299,7 +301,7 @@ def _is_confined(plan: Plan, users: Users, name: str) -> bool:
         at = work.pop()
         for block, one in users.get(at, ()):
             blocks.add(block)
-            if isinstance(one, Instruction) and one.op == "store" and one.text.split(",")[0].endswith(at):
+            if isinstance(one, Instruction) and one.op == "store" and one.values[0] == at:
                 return False
             if one.name and one.name not in derived and (isinstance(one, Phi) or one.op not in ("load",)):
                 derived.add(one.name)

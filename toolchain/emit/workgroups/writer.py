@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from ktc.emit.workgroups.cuts import END, Cut, Part
 from ktc.emit.workgroups.frames import Frame
-from ktc.emit.workgroups.graphs.graph import relabelled
 from ktc.emit.workgroups.guards import bounds_of, guard_of
 from ktc.emit.workgroups.leaf_writer import LeafWriter
 from ktc.emit.workgroups.leaves import Leaf, Plan
@@ -96,14 +95,12 @@ class BlockWriter:
             self.lines.append(f"  br label %{end}")
         elif part.end and self.graph.blocks[part.end].end.condition:
             terminator = self.graph.blocks[part.end].end
-            text = relabelled(terminator.text, {target: labels(target) for target in terminator.targets})
-            condition = terminator.condition
-            if condition.startswith("%"):
-                kind = text.split(" ")[1]
+            names, made = {target: labels(target) for target in terminator.targets}, ""
+            if terminator.condition.startswith("%"):
+                kind = terminator.text.split(" ")[1]
                 made = f"%{labels(part.head)}.taken"
                 self.lines.append(f"  {made} = load {kind}, ptr {self.frame.condition(part.end, kind)}, align 1")
-                text = text.replace(f" {condition},", f" {made},", 1)
-            self.lines.append(f"  {text}")
+            self.lines.append(f"  {terminator.written(names, made)}")
         else:
             target = part.follows[0]
             self.lines.append(f"  br label %{end if target == END else labels(target)}")

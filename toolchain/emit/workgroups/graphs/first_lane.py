@@ -5,8 +5,9 @@ Input: an instruction. Output: its text before the loop over lanes, in terms of 
 
 from collections.abc import Callable
 
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.scanning import respelled
 from ktc.emit.workgroups.frames import Frame, Turn
-from ktc.emit.workgroups.graphs.graph import NAME, Instruction
 from ktc.emit.workgroups.leaves import Leaf, Plan
 from ktc.emit.workgroups.output import Output
 from ktc.targets.cpu import LANE_SLOT
@@ -26,7 +27,7 @@ class FirstLane:
 
     def text(self, one: Instruction, name: Callable[[str], str]) -> str:
         """Return what an instruction computes; `name` gives the names of values that the lanes have alike."""
-        return NAME.sub(lambda found: self._value(found.group(0), name), one.text.split(" = ", 1)[1])
+        return respelled(one.whole, lambda value: self._value(value, name))
 
     def _value(self, value: str, name: Callable[[str], str]) -> str:
         if value not in self.leaf.varying:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 
-from ktc.emit.workgroups.graphs.graph import Graph, Instruction
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.workgroups.graphs.graph import Graph
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES
 
 _PLAIN = frozenset(
@@ -106,9 +107,7 @@ _INTRINSICS = frozenset(
 )
 _BOUNDS = tuple(f"__ktc_check_{name}" for name in ("start", "size", "added", "block", "own", "shared_own", "base"))
 """What `emit/checks` asks of the library: it does not change while a kernel runs."""
-_CONSTANT_DIVISOR = re.compile(r", [1-9]\d*$")
 _DIVISION_COST = 3
-_FIRST = re.compile(r"(?:nuw |nsw |exact |disjoint |samesign |nneg )")
 
 
 def is_pure(one: Instruction) -> bool:
@@ -121,7 +120,7 @@ def is_pure(one: Instruction) -> bool:
 def has_effect(one: Instruction) -> bool:
     """Return whether an instruction must be done where it stands, used or not."""
     if one.op == "load":
-        return "volatile" in one.text or "load atomic" in one.text
+        return one.is_volatile or one.is_atomic
     return not is_pure(one) and one.op != "alloca" and one.callee != EXCHANGED
 
 
@@ -130,7 +129,7 @@ def recomputation_cost(one: Instruction) -> int:
     if one.op in _PLAIN:
         return 1
     if one.op in _DIVISIONS:
-        return _DIVISION_COST if _CONSTANT_DIVISOR.search(one.text.split(", !")[0]) else 0
+        return _DIVISION_COST if one.values[1].isdigit() and one.values[1] != "0" else 0
     return 2 if one.callee and is_pure(one) else 0
 
 
@@ -159,30 +158,24 @@ def _computed(graph: Graph, one: Instruction, known: dict[str, list[int] | None]
     if not re.fullmatch(r"i\d+", kind):
         return None
     bits = int(kind[1:])
-    words = _FIRST.sub("", one.text.split(" = ", 1)[1].split(", !", 1)[0])
-    op, rest = words.split(" ", 1)
-    if op == "select":
-        parts = [_lanes(graph, part.split()[-1], known) for part in rest.split(", ")]
-        if None in parts or len(parts) != 3:
+    if one.op == "select":
+        parts = [_lanes(graph, value, known) for value in one.values]
+        if None in parts:
             return None
         return [yes if test else no for test, yes, no in zip(*parts, strict=True)]
-    if op in ("zext", "trunc"):
-        value = _lanes(graph, rest.split()[1], known)
+    if one.op in ("zext", "trunc"):
+        value = _lanes(graph, one.values[0], known)
         return None if value is None else [lane & (1 << bits) - 1 for lane in value]
-    predicate = ""
-    if op == "icmp":
-        predicate, rest = rest.split(" ", 1)
-    if op not in _FOLDS and predicate not in _COMPARISONS:
+    if one.op not in _FOLDS and one.predicate not in _COMPARISONS:
         return None
-    left_text, right_text = rest.split(" ", 1)[1].split(", ")
-    left, right = _lanes(graph, left_text, known), _lanes(graph, right_text, known)
+    left, right = (_lanes(graph, value, known) for value in one.values)
     if left is None or right is None:
         return None
     pairs = [(a, b) for a, b in zip(left, right, strict=True)]
-    if predicate:
-        return [int(_COMPARISONS[predicate](a, b)) for a, b in pairs]
+    if one.op == "icmp":
+        return [int(_COMPARISONS[one.predicate](a, b)) for a, b in pairs]
     mask = (1 << bits) - 1
-    return [_FOLDS[op](a, b) & mask for a, b in pairs]
+    return [_FOLDS[one.op](a, b) & mask for a, b in pairs]
 
 
 _FOLDS: Mapping[str, Callable[[int, int], int]] = {

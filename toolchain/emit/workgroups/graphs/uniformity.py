@@ -8,11 +8,12 @@ A plain load through an address that is the same for all gives the same to all: 
 there between the same two barriers has a race. Private memory, atomics and volatile loads are another matter.
 """
 
-import re
 from itertools import islice
 
 from ktc.emit.llvm_text import flow
-from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi
+from ktc.emit.llvm_text.functions import Phi
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.workgroups.graphs.graph import Graph
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
 
 _THREAD = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
@@ -21,8 +22,6 @@ _MEMORY = frozenset({"atomicrmw", "cmpxchg", "alloca"})
 _ALIKE = ("llvm.", "__ktc_check_")
 """What names of functions begin with that give the same for the same arguments, but for those of `_is_source`."""
 _CLAIM = "__ktc_check_claim"
-_NUMBER = re.compile(r", (-?\d+)$")
-_ALIGNED = re.compile(r"icmp (?:samesign )?(eq|ne|ult|ule|ugt|uge|slt|sle|sgt|sge) i\d+ %\S+, (\d+)$")
 
 
 def varying_in_block(graph: Graph) -> set[str]:
@@ -123,7 +122,7 @@ class _Analysis:
         if one.op in _MEMORY:
             return True
         if one.op == "load":
-            return one.text.split(" = ", 1)[1].startswith(("load atomic", "load volatile"))
+            return one.is_atomic or one.is_volatile
         if one.callee == EXCHANGED:
             return self.has_warps
         return one.op == "call" and (not one.callee.startswith(_ALIKE) or one.callee == _CLAIM)
@@ -133,8 +132,8 @@ class _Analysis:
         if isinstance(user, Phi):
             return False
         if user.callee == EXCHANGED:
-            _, lane, otherwise = user.text[user.text.rindex("(") + 1 : user.text.rindex(")")].split(", ")
-            return lane.split()[-1] not in self.varying and (self.is_whole or otherwise.split()[-1] not in self.varying)
+            _, lane, otherwise = user.values
+            return lane not in self.varying and (self.is_whole or otherwise not in self.varying)
         if user.op == "add" and self._is_index(user):
             self.lanes.add(user.name)
             self.sums.add(user.name)
@@ -159,23 +158,21 @@ class _Analysis:
         return one.uses[0] if isinstance(one, Instruction) and one.op == "zext" else value
 
     def _is_rounded(self, user: Instruction) -> bool:
-        text = user.text.split(" = ", 1)[1].split(", !", 1)[0]
         if user.op in _CASTS:
             self.lanes.add(user.name)
             self.sums.update([user.name] if user.uses[0] in self.sums else [])
             return False
-        if user.op in ("lshr", "ashr"):
-            shift = _NUMBER.search(text)
-            return shift is not None and int(shift.group(1)) >= WARP_LANES.bit_length() - 1
-        if user.op == "and":
-            mask = _NUMBER.search(text)
-            return mask is not None and int(mask.group(1)) % WARP_LANES == 0
-        compared = _ALIGNED.search(text) if user.uses[0] != f"%s{LANE_SLOT}" else None
-        if compared is None:
+        if user.op not in ("lshr", "ashr", "and", "icmp"):
+            return False
+        number = user.values[1]
+        if user.op != "icmp":
+            if not number.removeprefix("-").isdigit():
+                return False
+            return int(number) % WARP_LANES == 0 if user.op == "and" else int(number) >= WARP_LANES.bit_length() - 1
+        if user.uses[0] == f"%s{LANE_SLOT}" or user.predicate in ("eq", "ne") or not number.isdigit():
             return False
         # All of a warp's indices lie on one side of a multiple of its size.
-        border = int(compared.group(2)) + (compared.group(1) in ("ule", "ugt", "sle", "sgt"))
-        return compared.group(1) not in ("eq", "ne") and border % WARP_LANES == 0
+        return (int(number) + (user.predicate in ("ule", "ugt", "sle", "sgt"))) % WARP_LANES == 0
 
     def _joined(self, branch: str) -> set[str]:
         """Return the values that differ because threads part at a branch: phis where paths from it meet, and what is

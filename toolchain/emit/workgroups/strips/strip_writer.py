@@ -7,9 +7,11 @@ strips.
 from collections.abc import Callable
 
 from ktc.emit.llvm_text import flow
+from ktc.emit.llvm_text.functions import Phi
+from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.workgroups import thread_loops
 from ktc.emit.workgroups.frames import Frame
-from ktc.emit.workgroups.graphs.graph import Block, Instruction, Phi, relabelled
+from ktc.emit.workgroups.graphs.graph import Node
 from ktc.emit.workgroups.guards import Guard
 from ktc.emit.workgroups.leaf_writer import LeafWriter
 from ktc.emit.workgroups.leaves import SCALAR, Leaf, Plan
@@ -302,7 +304,7 @@ class SegmentWriter(LeafWriter):
 
     # ---- ends of blocks ---------------------------------------------------------------------------------------------
 
-    def _leave(self, block: Block, lines: list[str]) -> None:
+    def _leave(self, block: Node, lines: list[str]) -> None:
         outer, end, at = self.strip.leaf.part, block.end, self.prefix
         onward = outer.edges[block.name] if block.name != outer.end else []
         here = f"{at}.{block.name}"
@@ -314,9 +316,6 @@ class SegmentWriter(LeafWriter):
             self._way(here, block.name, _OUT, lines)
             return
         inside = self.leaf.part.edges[block.name]
-        text = (
-            end.text.replace(f" {end.condition},", f" {self._text(end.condition)},", 1) if end.condition else end.text
-        )
         targets = list(dict.fromkeys(end.targets))
         if len(targets) == 1 and targets[0] not in inside:
             self._way(here, block.name, targets[0], lines)
@@ -332,7 +331,7 @@ class SegmentWriter(LeafWriter):
                     self._pass_on(block, tails)
                 self._way(to, block.name, target if target in onward else _OUT, tails)
             names[target] = to
-        lines.append(f"  {relabelled(text, names)}")
+        lines.append(f"  {end.written(names, self._text(end.condition))}")
         lines += tails
 
     def _way(self, label: str, block: str, head: str, lines: list[str]) -> None:
@@ -341,9 +340,8 @@ class SegmentWriter(LeafWriter):
 
     def _instruction(self, one: Instruction, lines: list[str]) -> None:
         if one.callee == DOUBT:
-            condition = one.text[one.text.rindex("(") + 1 : one.text.rindex(")")]
-            lane = f"i64 %{self.prefix}.l64{self.output.access}"
-            lines.append(f"  call void @{DOUBT}({self._text(condition)}, {lane})")
+            condition = self._text(str(one.arguments[0]))
+            lines.append(f"  call void @{DOUBT}({condition}, i64 %{self.prefix}.l64){self.output.access}")
         elif not is_omitted(one):
             super()._instruction(one, lines)
 
@@ -356,9 +354,8 @@ class SegmentWriter(LeafWriter):
             self.output.lines.append(f"  br label %{strip.label(segment.successors[0])}")
             return
         end = self.graph.blocks[segment.uniform_branch].end
-        text = end.text.replace(f" {end.condition},", f" {self._text(end.condition)},", 1)
         names = {target: strip.label(self._end_of(segment.uniform_branch, target)) for target in end.targets}
-        self.output.lines.append(f"  {relabelled(text, names)}")
+        self.output.lines.append(f"  {end.written(names, self._text(end.condition))}")
 
     def _end_of(self, block: str, target: str) -> str:
         """Return the head to which all ways from a block through a target lead."""

@@ -8,9 +8,10 @@ Hack, "Whole-Function Vectorization", do it with masks alone.
 """
 
 from ktc.emit.llvm_text import flow
+from ktc.emit.llvm_text.functions import Phi
+from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.workgroups.cuts import Part
 from ktc.emit.workgroups.graphs import pure
-from ktc.emit.workgroups.graphs.graph import Instruction, Phi
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import LANES, SCALAR, Leaf, Plan, edge_values, is_local, needs_condition
 from ktc.emit.workgroups.strips.segments import Order, Segment, Strip, blocks_by_head, ordered
@@ -48,7 +49,7 @@ def _is_fit(plan: Plan, leaf: Leaf, loops: dict[str, set[str]]) -> bool:
                 if not _is_atomic(plan, one):
                     return False
                 atomic.add(name)
-        if block.end.stop is not None and block.end.stop.exchange is not None:
+        if block.stop is not None and block.stop.exchange is not None:
             return False
     # Atomics are taken one by one, in the segments that have them; a loop without them is worth it.
     if atomic and all(loop & atomic for loop in loops.values()):
@@ -73,8 +74,9 @@ def _is_atomic(plan: Plan, one: Instruction | Phi) -> bool:
     if one.op == "extractvalue":
         origin = plan.graph.values.get(one.uses[0], ("", one))[1]
         return isinstance(origin, Instruction) and origin.op == "cmpxchg"
-    words = one.text.split(" = ", 1)[-1]
-    return words.startswith(("atomicrmw ", "cmpxchg ", "load volatile i", "store volatile i"))
+    if one.op in ("load", "store"):
+        return one.is_volatile and not one.is_atomic and one.accessed[0][0] == "i"
+    return one.op in ("atomicrmw", "cmpxchg")
 
 
 def _is_vectorised(one: Instruction | Phi) -> bool:
@@ -83,9 +85,7 @@ def _is_vectorised(one: Instruction | Phi) -> bool:
     if isinstance(one, Phi) or is_omitted(one):
         return True
     if one.op in ("load", "store"):
-        words = one.text.split(" = ", 1)[-1]
-        kind = words.split(" ")[1]
-        return kind not in ("atomic", "volatile") and kind[0] not in "<{["
+        return not one.is_atomic and not one.is_volatile and one.accessed[0][0] not in "<{["
     return pure.is_pure(one) or one.callee == DOUBT
 
 
