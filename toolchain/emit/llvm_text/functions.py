@@ -1,7 +1,7 @@
 """A function: its head, its blocks, and its text again."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ktc.base.records import entity
@@ -15,7 +15,7 @@ from ktc.emit.llvm_text.scanning import (
     closing,
     last_type,
     locals_in,
-    renamed,
+    respelled,
     spelled,
     split,
     unreadable,
@@ -229,18 +229,29 @@ def with_plain_names(function: Function) -> Function:
     quoted |= {block.name for block in function.blocks if block.name[1] == '"'}
     if not quoted:
         return function
-    taken, names = set(locals_in(text)), {}
+    taken = set(locals_in(text))
+    names: dict[str, str] = {}
     for name in sorted(quoted):
         word = _STRANGE.sub(lambda found: f".{ord(found[0]):X}.", spelled(name))
         while f"%{word}" in taken:
             word += "."
         taken.add(f"%{word}")
         names[name] = f"%{word}"
-    lines = [
-        f"{names.get(f'%{found[1]}', f'%{found[1]}')[1:]}:" if (found := _LABEL.match(line)) else renamed(line, names)
-        for line in text.split("\n")
-    ]
-    return Function(lines)
+    return with_names(function, lambda name: names.get(name, name))
+
+
+def with_names(function: Function, call: Callable[[str], str]) -> Function:
+    """Return a function with other local names, labels among them: `call` gets each, with its "%"."""
+    lines = [respelled(function.head, call)]
+    for block in function.blocks:
+        new = call(block.name)
+        if block.label:
+            before, line, after = block.label.rpartition(f"{block.name[1:]}:")
+            lines.append(f"{before}{new[1:]}{line[-1:]}{after}")
+        elif new != block.name:
+            lines.append(f"{new[1:]}:")  # the entry's number would have to stay
+        lines += [respelled(one.source, call) for one in block.instructions]
+    return Function("\n".join([*lines, "}"]).split("\n"))
 
 
 def _blocks(lines: Sequence[str], function: Function) -> Iterator[Block]:

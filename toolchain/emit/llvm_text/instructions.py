@@ -30,7 +30,9 @@ _MEMORY_WORDS = re.compile(r"(?:(?:atomic|volatile|weak) )*")
 _LABEL = re.compile(rf"label ({LOCAL})")
 _LABELLED = re.compile(rf"(label )?({LOCAL})")
 _CALLEE = re.compile(rf'({GLOBAL})\(|"[^"]*"')
+_CASE = re.compile(rf"\S+ (\S+), label ({LOCAL})")
 _ALIGN = re.compile(r", align (\d+)")
+_SCOPE = re.compile(r'\bsyncscope\("[^"]*"\)')
 _ORDERING = re.compile(r"\b(unordered|monotonic|acquire|release|acq_rel|seq_cst)\b")
 
 
@@ -215,6 +217,13 @@ class Instruction:
         """The blocks that may follow, as they are written; one may be there twice."""
         return _LABEL.findall(self.rest) if "label " in self.rest else []
 
+    @Lazy
+    def cases(self) -> list[tuple[str, str]]:
+        """The values of a switch, and the blocks that they lead to."""
+        start = self.rest.index("[") + 1
+        listed = self.rest[start : self.rest.rindex("]")]
+        return _CASE.findall(listed)
+
     @property
     def condition(self) -> str:
         """What decides between several targets, or ""."""
@@ -254,6 +263,12 @@ class Instruction:
         """The first order that an atomic or a fence names, or ""."""
         found = _ORDERING.search(self.rest)
         return found[1] if found else ""
+
+    @property
+    def scope(self) -> str:
+        """The `syncscope("…")` that an atomic or a fence names, or ""."""
+        found = _SCOPE.search(self.rest)
+        return found[0] if found else ""
 
     @property
     def operation(self) -> str:

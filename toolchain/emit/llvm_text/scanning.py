@@ -20,6 +20,13 @@ _OPEN = "([{<"
 _TYPE_WORD = re.compile(rf"{LOCAL}|[\w.]+")
 _SUFFIX = re.compile(r'(?: addrspace\((?:\d+|"[^"]*")\))?\*')
 _SPACE = re.compile(r' addrspace\((?:\d+|"[^"]*")\)')
+_STRING = re.compile(r'(c?"[^"]*")')
+_POINTER = re.compile(r"(?<![\w.%@$])ptr(?: addrspace\((\d+)\))?(?![\w.$])")
+_PLAIN_SPACE = re.compile(r"(?<!ptr )addrspace\((\d+)\)")
+_SUFFIX_OF_SPACE = re.compile(r"(?<=\.)p(\d+)(?=\.|\()")
+_EXPRESSION = re.compile(
+    r"\b((?:getelementptr|addrspacecast|ptrtoint|ptrtoaddr|inttoptr|add|sub|xor|trunc|bitcast)(?: \w+)*) \("
+)
 _ESCAPED = re.compile(r"\\([0-9A-Fa-f]{2})")
 
 
@@ -115,6 +122,15 @@ def split(text: str) -> list[str]:
     return [*parts, last] if last else parts
 
 
+def innermost_expression(text: str, words: str) -> tuple[str, str] | None:
+    """Return a constant expression in which these words stand and no other expression, and it as an instruction."""
+    for found in _EXPRESSION.finditer(text):
+        body = inside(text, found.end() - 1)
+        if words in body and not _EXPRESSION.search(body):
+            return f"{found[0]}{body})", f"{found[1]} {body}"
+    return None
+
+
 # ---- types -----------------------------------------------------------------------------------------------------
 
 
@@ -171,6 +187,24 @@ def last_type(text: str) -> str:
 def without_spaces(text: str) -> str:
     """Return a text without the address spaces of its pointers."""
     return _SPACE.sub("", text) if "addrspace" in text else text
+
+
+def respaced(text: str, call: Callable[[int], int]) -> str:
+    """Return a text with other address spaces of pointers, globals and intrinsics: `call` gets each number."""
+
+    def of_pointer(found: re.Match[str]) -> str:
+        return f"ptr {_space(call(int(found[1] or 0)))}".rstrip()
+
+    def changed(part: str) -> str:
+        part = _PLAIN_SPACE.sub(lambda found: _space(call(int(found[1]))), part)
+        part = _POINTER.sub(of_pointer, part)
+        return _SUFFIX_OF_SPACE.sub(lambda found: f"p{call(int(found[1]))}", part) if "@llvm." in part else part
+
+    return "".join([part if part[-1:] == '"' else changed(part) for part in _STRING.split(text)])
+
+
+def _space(number: int) -> str:
+    return f"addrspace({number})" if number else ""
 
 
 def counted(kind: str) -> tuple[int, str]:

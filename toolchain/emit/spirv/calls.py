@@ -5,20 +5,22 @@ Input: the call. Output: calls of the same intrinsic with the parts.
 
 import re
 
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.scanning import members
 from ktc.emit.spirv import wide
 from ktc.emit.spirv.leaves import WIDE
 from ktc.emit.spirv.parts import Parts, give, lanes_of, same
-from ktc.emit.spirv.syntax import Instruction, called, members, unsupported
+from ktc.emit.spirv.syntax import called, unsupported
 
 
 def split_call(parts: Parts, found: Instruction) -> None:
     """An intrinsic, lane by lane."""
-    kind, name, given = called(found.rest)
+    kind, name, given = called(found)
     if WIDE in [one for one, _ in given]:
         _wide_call(parts, found.name, kind, name, [parts.parts(*one)[:2] for one in given])
         return
     if kind.startswith("{") and "with.overflow" in name:
-        made = parts.new(f"call {found.flags}{found.rest}")
+        made = parts.new(f"call {found.flags}{found.body}")
         parts.bind(found.name, [parts.new(f"extractvalue {kind} {made}, {index}") for index in range(2)])
         return
     reduces = re.match(r"@llvm\.vector\.reduce\.(\w+)\.", name)
@@ -26,7 +28,7 @@ def split_call(parts: Parts, found: Instruction) -> None:
         _reduce(parts, found, reduces[1], given)
         return
     if not name.startswith("@llvm.") or kind[0] != "<":
-        raise unsupported(found.rest)
+        raise unsupported(found.body)
     element, count = members(kind)[0], len(members(kind))
     lanes = [lanes_of(parts, one, value) if one[0] == "<" else [value] * count for one, value in given]
     kinds = [members(one)[0] if one[0] == "<" else one for one, _ in given]

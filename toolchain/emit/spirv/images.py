@@ -13,6 +13,7 @@ from collections.abc import Callable, Set
 from ktc.emit import llvm
 from ktc.emit.outcomes import REFUSED
 from ktc.emit.spirv.matrices import EXTENSION, exchanges, has_matrices
+from ktc.emit.spirv.syntax import instruction
 from ktc.emit.spirv.text import for_spirv
 from ktc.targets.target import Target
 
@@ -30,7 +31,8 @@ _NO_RESULT = frozenset({
 })  # fmt: skip
 """Debug names, modes, decorations, stores, barriers, branches and merges."""
 
-_NARROW_ATOMIC = re.compile(r"^\s+(?:%\S+ = )?(?:atomicrmw|cmpxchg)\b[^\n]*? (?:i8|i16|half|bfloat) ", re.MULTILINE)
+_ATOMICS = ("atomicrmw", "cmpxchg")
+_NARROW = ("i8", "i16", "half", "bfloat")
 
 
 def emit(optimised: str, target: Target, kernel: str, level: int, kinds: Set[str]) -> dict[str, bytes]:
@@ -145,7 +147,8 @@ def refusal(text: str) -> str:
         return "has no recursion, and functions of '{}' call themselves"
     if exchanges(text):  # the sub-groups of matrix instructions are parts of warps
         return "has no shuffles, votes and barriers of warps in kernels with matrix instructions, as '{}' is"
-    if _NARROW_ATOMIC.search(text):
+    atomics = [instruction(line) for line in text.splitlines() if "atomicrmw " in line or "cmpxchg " in line]
+    if any(one is not None and one.op in _ATOMICS and one.operands[1].type in _NARROW for one in atomics):
         return "changes no numbers of 8 or 16 bits atomically, as '{}' does"
     return ""
 

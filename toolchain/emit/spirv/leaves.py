@@ -5,8 +5,8 @@ Input: a type, or a constant of it. Output: the types, or the texts, of its leav
 
 import re
 
-from ktc.emit.air.syntax import split
-from ktc.emit.spirv.syntax import members, take_type, unsupported
+from ktc.emit.llvm_text.scanning import members, split, take_type
+from ktc.emit.spirv.syntax import unsupported
 
 LANES = (2, 3, 4, 8, 16)
 """Vectors that OpenCL has."""

@@ -5,40 +5,46 @@ Input: an optimised module's text, its functions one kernel. Output: the same wi
 
 import re
 
+from ktc.emit.llvm_text.functions import Function, with_names
+from ktc.emit.llvm_text.modules import Module
 from ktc.emit.spirv import wide
 from ktc.emit.spirv.numbers import in_types, known_numbers
 from ktc.emit.spirv.routines import with_reversals
 from ktc.emit.spirv.splitting import split_values
+from ktc.emit.spirv.syntax import instruction
 
-_NUMBERED = re.compile(r"%(\d+)(?![\w.])")
-_LABEL = re.compile(r"^(\d+):")
-_CALLED = re.compile(r"call [^@\n]*@(llvm\.[\w.]+|_Z\w+)\(")
-_DECLARED = re.compile(r"^declare [^@\n]*@(?:\"([^\"]+)\"|([\w.$]+))\(", re.MULTILINE)
+_SLOT = re.compile(r"  %ktc\.\d+ = alloca ")
 
 
 def legal(text: str) -> str:
     """Return the module with values of SPIR-V's types only."""
-    out: list[str] = []
-    body: list[str] | None = None
-    for line in with_reversals(text).splitlines():
-        if line.startswith("define "):
-            out.append(_named(in_types(line)))
-            body = []
-        elif body is not None and line == "}":
-            out += [*_slots_first(_after_phis(known_numbers(split_values(body)))), line]
-            body = None
-        elif body is not None:
-            body.append(_named(line.partition(" ; preds")[0].rstrip()))
-        elif line.startswith("declare ") and ("@llvm." in line or "@ktc.bitreverse" in line):
-            continue  # LLVM's reader declares its intrinsics itself
-        else:
-            out.append(in_types(line) if line.startswith("@") else line)
-    return "\n".join([*out, *_missing("\n".join(out))]) + "\n"
+    module = Module(with_reversals(text))
+    # LLVM's reader declares its intrinsics itself.
+    module.drop_declarations(lambda symbol: symbol.startswith(("llvm.", "ktc.bitreverse")))
+    for at, entity in enumerate(module.entities):
+        if entity.startswith("define "):
+            module.entities[at] = _function(module.at(at))
+        elif entity.startswith("@"):
+            module.entities[at] = in_types(entity)
+    if f"@{wide.MULTIPLY_HIGH}(" in (made := module.text()) and wide.MULTIPLY_HIGH not in module.symbols("declare "):
+        module.add([f"declare i64 @{wide.MULTIPLY_HIGH}(i64, i64)"])
+        return module.text()
+    return made
 
 
-def _named(line: str) -> str:
+def _function(function: Function) -> str:
+    function = with_names(function, _named)
+    lines = []
+    for block in function.blocks:
+        lines += [f"{block.name[1:]}:"] if block.label else []
+        lines += [one.source for one in block.instructions]
+    made = _slots_first(_after_phis(known_numbers(split_values(lines))))
+    return "\n".join([in_types(function.head), *made, "}"])
+
+
+def _named(name: str) -> str:
     """Values without names have numbers, which would have to stay without gaps."""
-    return _LABEL.sub(r"n\1:", _NUMBERED.sub(r"%n\1", line))
+    return f"%n{name[1:]}" if name[1:].isdigit() else name
 
 
 def _after_phis(lines: list[str]) -> list[str]:
@@ -53,18 +59,12 @@ def _after_phis(lines: list[str]) -> list[str]:
             if line != "end:":
                 out.append(others.pop())
         else:
-            (phis if re.match(r"\s+%\S+ = phi ", line) else others).append(line)
+            one = instruction(line)
+            (phis if one is not None and one.op == "phi" else others).append(line)
     return out
 
 
 def _slots_first(lines: list[str]) -> list[str]:
     """Return the lines with the stack slots of rewritten instructions at the function's beginning."""
-    slots = [line for line in lines if re.match(r"  %ktc\.\d+ = alloca ", line)]
+    slots = [line for line in lines if _SLOT.match(line)]
     return [*lines[:1], *slots, *[line for line in lines[1:] if line not in slots]] if slots else lines
-
-
-def _missing(text: str) -> list[str]:
-    """Return declarations of the built-in functions that the parts call."""
-    declared = {found[1] or found[2] for found in _DECLARED.finditer(text)}
-    called = set(_CALLED.findall(text)) - declared
-    return [f"declare i64 @{wide.MULTIPLY_HIGH}(i64, i64)"] if wide.MULTIPLY_HIGH in called else []

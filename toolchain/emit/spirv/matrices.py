@@ -4,7 +4,8 @@ Input: an optimised module's text. Output: the same with the device's sub-groups
 and warps are counted by a thread's number in its block.
 """
 
-from ktc.emit.spirv.syntax import Instruction, called, instruction
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.spirv.syntax import called, instruction
 from ktc.targets.spirv import MATRIX, SUBGROUP_LANES
 from ktc.targets.target import Target
 
@@ -68,7 +69,7 @@ def _opencl_call(line: str) -> tuple[Instruction, str, list[tuple[str, str]]] | 
     one = instruction(line) if "@_Z" in line else None
     if one is None or one.op != "call":
         return None
-    _, function, arguments = called(one.rest)
+    _, function, arguments = called(one)
     mangled = function.removeprefix("@_Z")
     name = mangled.lstrip("0123456789")
     return one, name[: int(mangled[: len(mangled) - len(name)] or 0)], arguments

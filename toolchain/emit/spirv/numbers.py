@@ -8,8 +8,8 @@ float's.
 
 import re
 
-from ktc.emit.air.syntax import split
-from ktc.emit.spirv.syntax import Instruction, called, instruction, take_type, unsupported
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.spirv.syntax import called, instruction, unsupported
 
 _KNOWN = (1, 8, 16, 32, 64)
 _ODD = re.compile(r"(?<![\w.%@])i(?!1\b|8\b|16\b|32\b|64\b)(\d+)\b")
@@ -101,28 +101,30 @@ def _odd(made: Numbers, found: Instruction, line: str) -> None:
     elif op in ("trunc", "zext", "sext", "uitofp", "sitofp", "fptoui", "fptosi"):
         _cast(made, found)
     elif op == "icmp":
-        predicate, rest = found.rest.split(" ", 1)
-        kind, left = take_type(split(rest)[0])
-        a, b = (_clean(made, kind, value, predicate[0] == "s") for value in (left, split(rest)[1]))
+        predicate, kind = found.predicate, found.operands[0].type
+        a, b = (_clean(made, kind, value, predicate[0] == "s") for value in found.values)
         made.give(found.name, f"icmp {predicate} i{_wider(_bits(kind))} {a}, {b}")
     elif op == "call":
         _call(made, found)
     elif op == "switch":
-        kind, value = take_type(split(found.rest)[0])
-        clean = _clean(made, kind, value, signed=False)
-        made.lines.append(line.replace(f"{kind} {value}", f"i{_wider(_bits(kind))} {clean}", 1))
-    elif _is_odd(op):  # a case of a switch, which has its own line
-        value, target = split(found.rest)
-        made.lines.append(f"    i{_wider(_bits(op))} {_clean(made, op, value, signed=False)}, {target}")
+        _switch(made, found)
     elif op in _LOW or op in _SIGNED or op in ("lshr", "ashr", "udiv", "urem"):
         _binary(made, found)
     else:
         raise unsupported(line)
 
 
+def _switch(made: Numbers, found: Instruction) -> None:
+    kind = found.operands[0].type
+    wider = f"i{_wider(_bits(kind))}"
+    clean = _clean(made, kind, found.values[0], signed=False)
+    cases = [f"    {wider} {_clean(made, kind, value, signed=False)}, label {block}" for value, block in found.cases]
+    head = f"  switch {wider} {clean}, label {found.targets[0]} ["
+    made.lines.append("\n".join([head, *cases, f"  ]{found.attachments}"]))
+
+
 def _binary(made: Numbers, found: Instruction) -> None:
-    kind, rest = take_type(found.rest)
-    left, right = split(rest)
+    kind, (left, right) = found.type, found.values
     wider = f"i{_wider(_bits(kind))}"
     if found.op not in _LOW:
         left = _clean(made, kind, left, found.op in _SIGNED or found.op == "ashr")
@@ -132,10 +134,9 @@ def _binary(made: Numbers, found: Instruction) -> None:
 
 
 def _cast(made: Numbers, found: Instruction) -> None:
-    source, result = found.rest.rsplit(" to ", 1)
-    kind, value = take_type(source)
+    ((kind, value, _),), result = found.operands, found.type
     if found.op in ("fptoui", "fptosi"):
-        made.give(found.name, f"{found.op} {source} to i{_wider(_bits(result))}")
+        made.give(found.name, f"{found.op} {kind} {value} to i{_wider(_bits(result))}")
         return
     if found.op != "trunc":
         value = _clean(made, kind, value, found.op[0] == "s")
@@ -149,10 +150,10 @@ def _cast(made: Numbers, found: Instruction) -> None:
 
 def _call(made: Numbers, found: Instruction) -> None:
     """The intrinsics that LLVM's optimiser uses for any width."""
-    kind, name, given = called(found.rest)
+    kind, name, given = called(found)
     known = re.fullmatch(r"@llvm\.(umin|umax|smin|smax|abs|ctpop)\.i\d+", name)
     if known is None:
-        raise unsupported(found.rest)
+        raise unsupported(found.body)
     wider = f"i{_wider(_bits(kind))}"
     words = [
         f"{wider} {_clean(made, one, value, known[1] in ('smin', 'smax', 'abs'))}" if one == kind else f"{one} {value}"
@@ -170,16 +171,13 @@ def _bfloat(made: Numbers, found: Instruction, line: str) -> None:
         made.lines.append(line)
         return
     if op in _ARITHMETIC:
-        _, rest = take_type(found.rest)
-        a, b = (_extended(made, value) for value in split(rest))
+        a, b = (_extended(made, value) for value in found.values)
         _truncated(made, found.name, made.new(f"{op} {found.flags}float {a}, {b}"))
     elif op == "fneg":
-        made.give(found.name, f"xor i16 {_number(take_type(found.rest)[1])}, 32768")
+        made.give(found.name, f"xor i16 {_number(found.values[0])}, 32768")
     elif op == "fcmp":
-        predicate, rest = found.rest.split(" ", 1)
-        left, right = split(rest)
-        a, b = _extended(made, take_type(left)[1]), _extended(made, right)
-        made.give(found.name, f"fcmp {found.flags}{predicate} float {a}, {b}")
+        a, b = (_extended(made, value) for value in found.values)
+        made.give(found.name, f"fcmp {found.flags}{found.predicate} float {a}, {b}")
     elif op == "call":
         _float_call(made, found)
     else:
@@ -208,8 +206,7 @@ def _truncated(made: Numbers, name: str, value: str) -> None:
 
 
 def _float_cast(made: Numbers, found: Instruction) -> None:
-    source, result = found.rest.rsplit(" to ", 1)
-    kind, value = take_type(source)
+    ((kind, value, _),), result = found.operands, found.type
     if kind == "bfloat":
         wide = _extended(made, value)
         if found.op == "fpext" and result == "float":
@@ -237,9 +234,9 @@ def _to_odd(made: Numbers, value: str) -> str:
 
 def _float_call(made: Numbers, found: Instruction) -> None:
     """An intrinsic, as float's."""
-    kind, name, given = called(found.rest)
+    kind, name, given = called(found)
     if not name.startswith("@llvm."):
-        raise unsupported(found.rest)
+        raise unsupported(found.body)
     words = [f"float {_extended(made, value)}" if one == "bfloat" else f"{one} {value}" for one, value in given]
     as_float = re.sub(r"\bbf16\b", "f32", name)
     result = made.new(f"call {found.flags}{'float' if kind == 'bfloat' else kind} {as_float}({', '.join(words)})")

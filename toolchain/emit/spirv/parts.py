@@ -5,8 +5,8 @@ Lines may use what stands further down, so uses are marks that are resolved at t
 
 import re
 
+from ktc.emit.llvm_text.scanning import members
 from ktc.emit.spirv.leaves import constant, leaves, width
-from ktc.emit.spirv.syntax import members
 
 _MARK = re.compile("\x01([^\x02]+)\x02(\\d+)\x03")
 

@@ -6,44 +6,70 @@ LLVM's optimiser makes part of the kernel; it would find the reversal of bits ag
 
 import re
 
-_ATOMIC = re.compile(
-    r"atomicrmw (?:volatile )?(fadd|fsub|fmax|fmin) (ptr(?: addrspace\(\d+\))?) (\S+), (float|double) (\S+)"
-    r"((?: syncscope\(\"\w+\"\))?) (\w+)[^\n]*"
-)
-_REVERSED = re.compile(r"@llvm\.bitreverse\.(i8|i16|i32|i64)(?=\()")
-_DIVIDED = re.compile(r"= ([su])(div|rem)(?: exact)? i128 (\S+), (\S+)")
-_MULTIPLIED = re.compile(r"@ktc\.mul_hi\.([su])\.i64(?=\()")
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import Module
+from ktc.emit.llvm_text.scanning import globals_in
+
+_FLOAT_ATOMICS = ("fadd", "fsub", "fmax", "fmin")
+_DIVISIONS = ("sdiv", "udiv", "srem", "urem")
+_REVERSAL = "llvm.bitreverse."
+_MULTIPLIED = {"ktc.mul_hi.s.i64": "_Z6mul_hill", "ktc.mul_hi.u.i64": "_Z6mul_himm"}
+"""OpenCL's names of the upper half of a product."""
 _INTEGERS = {"float": "i32", "double": "i64"}
 
 
 def with_routines(text: str) -> str:
     """Return a module without what the back end refuses."""
     made: dict[str, str] = {}
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if "atomicrmw f" in line:
+            lines[at] = _atomic(Instruction(line), made)
+        elif " i128 " in line and ("div" in line or "rem" in line):
+            lines[at] = _divided(Instruction(line), made)
+    if "@ktc.mul_hi." in text:
+        module = Module("\n".join(lines))
+        module.rename(lambda symbol: _MULTIPLIED.get(symbol, symbol))
+        lines = module.text().split("\n")
+    return "\n".join([*lines, *made.values(), ""] if made else lines)
 
-    def atomic(found: re.Match[str]) -> str:
-        op, pointer, place, kind, value, scope, order = found.groups()
-        name = re.sub(r"\W+", ".", f"ktc.atomic.{op}.{pointer}.{kind}.{scope}.{order}").strip(".")
-        made[name] = _changed(name, op, pointer, kind, scope, order)
-        return f"call {kind} @{name}({pointer} {place}, {kind} {value})"
 
-    def divided(found: re.Match[str]) -> str:
-        sign, op, left, right = found.groups()
-        made["ktc.divide"] = _DIVIDE
-        name = f"ktc.{sign}{op}.i128"
-        made[name] = _division(name, sign == "s", op == "rem")
-        return f"= call i128 @{name}(i128 {left}, i128 {right})"
+def _atomic(one: Instruction, made: dict[str, str]) -> str:
+    """Return a change of a float as a call; `made` gets the function."""
+    if one.op != "atomicrmw" or one.operation not in _FLOAT_ATOMICS:
+        return one.source
+    place, value = one.operands
+    scope, order = one.scope and f" {one.scope}", one.ordering
+    name = re.sub(r"\W+", ".", f"ktc.atomic.{one.operation}.{place.type}.{value.type}.{scope}.{order}").strip(".")
+    made[name] = _changed(name, one.operation, place.type, value.type, scope, order)
+    return f"{_given(one)}call {value.type} @{name}({place}, {value})"
 
-    text = _ATOMIC.sub(atomic, text)
-    text = _DIVIDED.sub(divided, text)
-    text = _MULTIPLIED.sub(lambda found: f"@_Z6mul_hi{'ll' if found[1] == 's' else 'mm'}", text)
-    return "\n".join([text, *made.values(), ""]) if made else text
+
+def _divided(one: Instruction, made: dict[str, str]) -> str:
+    """Return a division of 128 bits as a call; `made` gets the function."""
+    if one.op not in _DIVISIONS or one.type != "i128":
+        return one.source
+    made["ktc.divide"] = _DIVIDE
+    name = f"ktc.{one.op}.i128"
+    made[name] = _division(name, one.op[0] == "s", one.op.endswith("rem"))
+    left, right = one.operands
+    return f"{_given(one)}call i128 @{name}({left}, {right}){one.attachments}"
+
+
+def _given(one: Instruction) -> str:
+    return f"  {one.name} = " if one.name else "  "
 
 
 def with_reversals(text: str) -> str:
     """Return an optimised module with functions for the reversal of bits."""
-    kinds = sorted(set(_REVERSED.findall(text)))
-    text = _REVERSED.sub(r"@ktc.bitreverse.\1", text)
-    return "\n".join([text, *[_bit_reverse(f"ktc.bitreverse.{kind}", kind) for kind in kinds]])
+    if f"@{_REVERSAL}" not in text:
+        return text
+    module = Module(text)
+    named = globals_in(text)
+    kinds = [kind for kind in ("i16", "i32", "i64", "i8") if f"@{_REVERSAL}{kind}" in named]
+    made = {f"{_REVERSAL}{kind}": f"ktc.bitreverse.{kind}" for kind in kinds}
+    module.rename(lambda symbol: made.get(symbol, symbol))
+    return "\n".join([module.text(), *[_bit_reverse(f"ktc.bitreverse.{kind}", kind) for kind in kinds]])
 
 
 def _function(head: str, lines: list[str]) -> str:

@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from ktc.emit.air.syntax import split
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.scanning import members, split, take_type
 from ktc.emit.spirv import wide
 from ktc.emit.spirv.calls import split_call
 from ktc.emit.spirv.leaves import LIMB, WIDE, leaves, position, width
 from ktc.emit.spirv.parts import Parts, give, lanes_of, same
-from ktc.emit.spirv.syntax import Instruction, called, instruction, members, take_type, unsupported
+from ktc.emit.spirv.syntax import instruction, unsupported
 
 _ODD = re.compile(r"[{\[<]|\bi128\b")
 _CASTS = frozenset({"trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp"})
@@ -36,31 +37,21 @@ def _is_odd(found: Instruction) -> bool:
     """Return whether a type in the instruction has parts."""
     if found.op == "cmpxchg":
         return True
-    if found.op in ("getelementptr", "alloca", "br", "switch") or not _ODD.search(found.rest):
+    if found.op in ("getelementptr", "alloca", "br", "switch") or not _ODD.search(found.body):
         return False
     return any(leaves(kind) is not None for kind in _types(found))
 
 
 def _types(found: Instruction) -> list[str]:
     """Return the types that an instruction names."""
-    if found.op == "call":
-        kind, _, arguments = called(found.rest)
-        return [kind, *[one for one, _ in arguments]]
-    rest = found.rest.split(" ", 1)[1] if found.op in ("icmp", "fcmp") else found.rest
-    kinds = [take_type(rest)[0]]
-    if found.op in ("select", "insertelement", "insertvalue", "shufflevector"):
-        kinds += [take_type(part)[0] for part in split(rest)[1:]]
-    if " to " in found.rest:
-        kinds.append(found.rest.rsplit(" to ", 1)[1])
-    return kinds
+    return [found.type, *[one.type for one in found.operands]]
 
 
 # ---- instructions -------------------------------------------------------------------------------------------
 
 
 def _phi(parts: Parts, found: Instruction) -> None:
-    kind, rest = take_type(found.rest)
-    edges = [split(part[1:-1]) for part in split(rest)]
+    kind, edges = found.type, found.incoming
     names = []
     for index, leaf in enumerate(leaves(kind) or ()):
         given = [f"[ {parts.parts(kind, value)[index]}, {label} ]" for value, label in edges]
@@ -69,7 +60,7 @@ def _phi(parts: Parts, found: Instruction) -> None:
 
 
 def _select(parts: Parts, found: Instruction) -> None:
-    condition, left, right = (take_type(part) for part in split(found.rest))
+    condition, left, right = ((one.type, one.value) for one in found.operands)
     kinds = leaves(left[0]) or (left[0],)
     tests = lanes_of(parts, *condition) if condition[0][0] == "<" else [condition[1]]
     names = []
@@ -80,23 +71,21 @@ def _select(parts: Parts, found: Instruction) -> None:
 
 
 def _insert_value(parts: Parts, found: Instruction) -> None:
-    aggregate, member, *path = split(found.rest)
-    kind, value = take_type(aggregate)
-    at, _ = position(kind, [int(index) for index in path])
+    (kind, value, _), member = found.operands
+    at, _ = position(kind, [int(index) for index in found.indices])
     held = parts.parts(kind, value)
-    new = parts.parts(*take_type(member))
+    new = parts.parts(member.type, member.value)
     parts.bind(found.name, held[:at] + new + held[at + len(new) :])
 
 
 def _extract_value(parts: Parts, found: Instruction) -> None:
-    aggregate, *path = split(found.rest)
-    kind, value = take_type(aggregate)
-    at, member = position(kind, [int(index) for index in path])
+    ((kind, value, _),) = found.operands
+    at, member = position(kind, [int(index) for index in found.indices])
     give(parts, found.name, member, parts.parts(kind, value)[at : at + width(member)])
 
 
 def _insert_element(parts: Parts, found: Instruction) -> None:
-    vector, member, index = (take_type(part) for part in split(found.rest))
+    vector, member, index = ((one.type, one.value) for one in found.operands)
     held, new = parts.parts(*vector), parts.parts(*member)
     if index[1].isdigit():
         at = int(index[1]) * len(new)
@@ -110,7 +99,7 @@ def _insert_element(parts: Parts, found: Instruction) -> None:
 
 
 def _extract_element(parts: Parts, found: Instruction) -> None:
-    vector, index = (take_type(part) for part in split(found.rest))
+    vector, index = ((one.type, one.value) for one in found.operands)
     element = members(vector[0])[0]
     held, count = parts.parts(*vector), width(element)
     if index[1].isdigit():
@@ -128,7 +117,7 @@ def _extract_element(parts: Parts, found: Instruction) -> None:
 
 
 def _shuffle(parts: Parts, found: Instruction) -> None:
-    left, right, mask = (take_type(part) for part in split(found.rest))
+    left, right, mask = ((one.type, one.value) for one in found.operands)
     element = members(left[0])[0]
     both = lanes_of(parts, *left) + lanes_of(parts, *right)
     count = width(element)
@@ -165,7 +154,7 @@ def _memory(parts: Parts, kind: str, place: str, rest: list[str]) -> list[tuple[
 
 
 def _load(parts: Parts, found: Instruction) -> None:
-    kind, place, *rest = split(found.rest)
+    kind, place, *rest = split(found.body)
     parts.bind(
         found.name,
         [
@@ -176,7 +165,7 @@ def _load(parts: Parts, found: Instruction) -> None:
 
 
 def _store(parts: Parts, found: Instruction) -> None:
-    value, place, *rest = split(found.rest)
+    value, place, *rest = split(found.body)
     kind, text = take_type(value)
     held = parts.parts(kind, text)
     for (where, leaf, align), one in zip(_memory(parts, kind, place, rest), held, strict=True):
@@ -184,9 +173,7 @@ def _store(parts: Parts, found: Instruction) -> None:
 
 
 def _compare(parts: Parts, found: Instruction) -> None:
-    predicate, rest = found.rest.split(" ", 1)
-    left, right = split(rest)
-    kind, value = take_type(left)
+    predicate, (kind, (value, right)) = found.predicate, (found.operands[0].type, found.values)
     if kind == WIDE:
         made = wide.compared(parts.new, predicate, parts.parts(kind, value), parts.parts(kind, right))
         parts.lines.append(f"  {found.name} = {same('i1', made)}")
@@ -194,19 +181,18 @@ def _compare(parts: Parts, found: Instruction) -> None:
     element, count = members(kind)[0], len(members(kind))
     sides = zip(parts.parts(kind, value), parts.parts(kind, right), strict=True)
     if element == WIDE:
-        raise unsupported(found.rest)
+        raise unsupported(found.body)
     made_lanes = [parts.new(f"{found.op} {found.flags}{predicate} {element} {a}, {b}") for a, b in sides]
     give(parts, found.name, f"<{count} x i1>", made_lanes)
 
 
 def _cast(parts: Parts, found: Instruction) -> None:
-    source, result = found.rest.rsplit(" to ", 1)
-    kind, value = take_type(source)
+    ((kind, value, _),), result = found.operands, found.type
     if kind[0] == "<" or result[0] == "<":
         element, made = members(result)[0], []
         for index, lane in enumerate(lanes_of(parts, kind, value)):
             if WIDE in (element, members(kind)[0]):
-                raise unsupported(found.rest)
+                raise unsupported(found.body)
             made.append(parts.new(f"{found.op} {found.flags}{members(kind)[index]} {lane} to {element}"))
         give(parts, found.name, result, made)
     elif result == WIDE:
@@ -217,19 +203,18 @@ def _cast(parts: Parts, found: Instruction) -> None:
             f"  {found.name} = {same(result, low) if result == LIMB else f'trunc {LIMB} {low} to {result}'}"
         )
     else:
-        raise unsupported(f"{found.op} {found.rest}")
+        raise unsupported(f"{found.op} {found.body}")
 
 
 def _bitcast(parts: Parts, found: Instruction) -> None:
     """Through memory: the lanes of both may be of different sizes."""
-    source, result = found.rest.rsplit(" to ", 1)
-    kind, value = take_type(source)
+    ((kind, value, _),), result = found.operands, found.type
     place = parts.new(f"alloca {_room(kind)}, align 16, addrspace(5)")
     _to_memory(parts, kind, value, f"ptr addrspace(5) {place}")
     if leaves(result) is None:
         parts.lines.append(f"  {found.name} = load {result}, ptr addrspace(5) {place}, align 16")
     else:
-        _load(parts, Instruction(found.name, "load", "", f"{result}, ptr addrspace(5) {place}, align 16"))
+        _load(parts, Instruction(f"  {found.name} = load {result}, ptr addrspace(5) {place}, align 16"))
 
 
 def _room(kind: str) -> str:
@@ -240,18 +225,18 @@ def _to_memory(parts: Parts, kind: str, value: str, place: str) -> None:
     if leaves(kind) is None:
         parts.lines.append(f"  store {kind} {value}, {place}, align 16")
     else:
-        _store(parts, Instruction("", "store", "", f"{kind} {value}, {place}, align 16"))
+        _store(parts, Instruction(f"  store {kind} {value}, {place}, align 16"))
 
 
 def _exchange(parts: Parts, found: Instruction) -> None:
     """What it gives is a struct; the back end knows it as such."""
-    made = parts.new(f"cmpxchg {found.flags}{found.rest}")
-    kind = f"{{ {take_type(split(found.rest)[1])[0]}, i1 }}"
+    made = parts.new(f"cmpxchg {found.flags}{found.body}")
+    kind = found.type
     parts.bind(found.name, [parts.new(f"extractvalue {kind} {made}, {index}") for index in range(2)])
 
 
 def _freeze(parts: Parts, found: Instruction) -> None:
-    kind, value = take_type(found.rest)
+    ((kind, value, _),) = found.operands
     made = [
         parts.new(f"freeze {leaf} {one}")
         for leaf, one in zip(leaves(kind) or (), parts.parts(kind, value), strict=True)
@@ -261,13 +246,13 @@ def _freeze(parts: Parts, found: Instruction) -> None:
 
 def _elementwise(parts: Parts, found: Instruction) -> None:
     """Operations of one or two operands of the same type."""
-    kind, rest = take_type(found.rest)
-    sides = [parts.parts(kind, value) for value in split(rest)]
+    kind = found.type
+    sides = [parts.parts(kind, value) for value in found.values]
     if kind == WIDE:
         parts.bind(found.name, wide.combined(parts.new, found.op, sides[0], sides[1]))
         return
     if kind[0] != "<" or kind.startswith("<{") or members(kind)[0] == WIDE:
-        raise unsupported(f"{found.op} {found.rest}")
+        raise unsupported(f"{found.op} {found.body}")
     made = [
         parts.new(f"{found.op} {found.flags}{element} {', '.join(lanes)}")
         for element, lanes in zip(members(kind), zip(*sides, strict=True), strict=True)

@@ -14,32 +14,27 @@ kernel that uses warps is launched with blocks of one row, and gets their shape 
 import re
 from typing import NamedTuple
 
+from ktc.emit.llvm_text.functions import signature
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import Module
+from ktc.emit.llvm_text.scanning import innermost_expression, renamed, respaced
 from ktc.emit.spirv.legal import legal
 from ktc.emit.spirv.matrices import with_sub_groups
+from ktc.emit.spirv.syntax import instruction
 from ktc.targets.spirv import FINAL_LAYOUT, MAILBOX, SPACES
 from ktc.targets.target import Target
 
 HAS_MAILBOX, HAS_SHARED, HAS_SHAPE = 1, 2, 4
 """Bits that say which arguments follow the kernel's own, in this order."""
 
-_STRING = re.compile(r'(c?"[^"]*")')
-_POINTER = re.compile(r"(?<![\w.%@$])ptr(?: addrspace\((\d+)\))?(?![\w.$])")
-_SPACE = re.compile(r"(?<!ptr )addrspace\((\d+)\)")
-_SLOT = re.compile(r", addrspace\(5\)")
-_SUFFIX = re.compile(r"(?<=\.)p(\d+)(?=\.|\()")
-_SIZED = re.compile(r"^(@\S+) = external [^\n]*addrspace\(3\) global \[0 x i8\].*$", re.MULTILINE)
-_MAIL = re.compile(rf"(%[\w.]+) = (?:tail )?call ptr addrspace\(1\) @{re.escape(MAILBOX)}\(\).*")
-_TRAP = re.compile(r"(?:tail )?call void @llvm\.(?:trap|ubsantrap)\([^)]*\).*")
-_EXPRESSION = re.compile(
-    r"\b((?:getelementptr|addrspacecast|ptrtoint|ptrtoaddr|inttoptr|add|sub|xor|trunc|bitcast)(?: \w+)*) \("
-)
+_SLOT = ", addrspace(5)"
+_SHARED_SPACE = 3
+_TRAPS = ("llvm.trap", "llvm.ubsantrap")
+_AMD_ATTRIBUTE = re.compile(r' "amdgpu-[^"]*"(?:="[^"]*")?')
 
-
-_WARP = re.compile(
-    r"call [^\n]*@_Z\d+"
-    r"(?:__spirv_(?:Group|Subgroup)|\w*sub_group|\w*SubGroup|__spirv_ControlBarrierjjj\(i32 (?:noundef )?3\b)"
-)
-_THREAD = re.compile(r"(%[\w.]+) = (?:tail )?call [^\n@]*@_Z\d+get_local_(id|size)j\(i32 (?:noundef )?([012])\)[^\n]*")
+_WARP = re.compile(r"_Z\d+(?:__spirv_(?:Group|Subgroup)|\w*sub_group|\w*SubGroup)")
+_BARRIER, _OF_WARP = re.compile(r"_Z\d+__spirv_ControlBarrierjjj"), "3"
+_THREAD = re.compile(r"_Z\d+get_local_(id|size)j")
 _LOCAL_ID = "declare i64 @_Z12get_local_idj(i32)"
 _SHAPE = """\
 %ktc.size0 = and i64 %ktc.shape, 65535
@@ -80,74 +75,75 @@ def for_spirv(text: str, target: Target) -> Kernel:
 
 def _with_mailbox(text: str) -> tuple[str, bool]:
     """A kernel that fails says so in the mailbox, and returns."""
-    fails = _TRAP.search(text) is not None
-    text = _TRAP.sub("store i32 1, ptr addrspace(1) %ktc.mail, align 4", text)
-    text = re.sub(r"^  unreachable$", "  ret void", text, flags=re.MULTILINE)
-    if not fails and not _MAIL.search(text):
+    lines, posts = text.split("\n"), False
+    for at, line in enumerate(lines):
+        if "@llvm.trap(" in line or "@llvm.ubsantrap(" in line or f"@{MAILBOX}(" in line:
+            one = instruction(line)
+            if one is not None and one.callee in _TRAPS:
+                lines[at] = "  store i32 1, ptr addrspace(1) %ktc.mail, align 4"
+                posts = True
+            elif one is not None and one.callee == MAILBOX:
+                lines[at] = f"  {one.name} = getelementptr i8, ptr addrspace(1) %ktc.mail, i64 0"
+                posts = True
+        elif line == "  unreachable":
+            lines[at] = "  ret void"
+    text = "\n".join(lines)
+    if not posts:
         return text, False
-    text = _MAIL.sub(r"\1 = getelementptr i8, ptr addrspace(1) %ktc.mail, i64 0", text)
     return _begun(text, "i64 %ktc.mailbox", ["%ktc.mail = inttoptr i64 %ktc.mailbox to ptr addrspace(1)"]), True
 
 
 def _with_shared_argument(text: str) -> tuple[str, bool]:
     """Memory whose size a launch gives is an argument; expressions of its address are computed at the beginning."""
-    names = _SIZED.findall(text)
-    if not names:
+    module = Module(text)
+    sized = {
+        one.name for one in module.globals()
+        if one.space == _SHARED_SPACE and one.type == "[0 x i8]" and "external" in one.words.split()
+    }  # fmt: skip
+    if not sized:
         return text, False
-    text = _SIZED.sub("", text)
-    for name in names:
-        text = re.sub(rf"{re.escape(name)}(?![\w.$])", "%ktc.shared", text)
+    module.entities = [one for one in module.entities if one.partition(" = ")[0] not in sized]
+    text = renamed(module.text(), dict.fromkeys(sized, "%ktc.shared"))
     made: list[str] = []
-    while found := _constant(text):
-        start, end, instruction = found
+    while found := innermost_expression(text, "%ktc."):
+        whole, computed = found
         place = f"%ktc.place{len(made)}"
-        made.append(f"{place} = {instruction}")
-        whole = text[start:end]
+        made.append(f"{place} = {computed}")
         text = text.replace(whole, place)
     return _begun(text, "ptr addrspace(3) %ktc.shared", made), True
 
 
 def _with_shape(text: str) -> tuple[str, bool]:
     """A kernel with warps computes a thread's place in its block from the thread's number and the block's shape."""
-    if not _WARP.search(text):
+    lines = text.split("\n")
+    calls = {at: one for at, line in enumerate(lines) if "@_Z" in line and (one := instruction(line)) is not None}
+    if not any(_is_of_warp(one) for one in calls.values()):
         return text, False
-    text = _THREAD.sub(r"\1 = add i64 %ktc.\2\3, 0", text)
-    text = _begun(text, "i64 %ktc.shape", _SHAPE)
-    if "@_Z12get_local_idj(i32)" not in text:
+    for at, one in calls.items():
+        found = _THREAD.fullmatch(one.callee)
+        if found is not None:
+            lines[at] = f"  {one.name} = add i64 %ktc.{found[1]}{one.values[0]}, 0"
+    text = _begun("\n".join(lines), "i64 %ktc.shape", _SHAPE)
+    if _LOCAL_ID.removeprefix("declare i64 ") not in text:
         text += _LOCAL_ID + "\n"
     return text, True
 
 
-def _constant(text: str) -> tuple[int, int, str] | None:
-    """Find an innermost constant expression of the argument: where it begins and ends, and its instruction."""
-    for found in _EXPRESSION.finditer(text):
-        body = _balanced(text, found.end())
-        if "%ktc." in body and not _EXPRESSION.search(body):
-            return found.start(), found.end() + len(body) + 1, f"{found[1]} {body}"
-    return None
-
-
-def _balanced(text: str, start: int) -> str:
-    """Return what stands before the bracket that closes one before `start`."""
-    depth, at = 1, start
-    while depth:
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
-        at += 1
-    return text[start : at - 1]
+def _is_of_warp(one: Instruction) -> bool:
+    """Return whether an instruction is a call in which the lanes of a warp take part."""
+    if _WARP.match(one.callee):
+        return True
+    return _BARRIER.match(one.callee) is not None and one.values[0] == _OF_WARP
 
 
 def _begun(text: str, parameter: str, lines: list[str]) -> str:
     """Return the module with one more parameter of its kernel, and lines at the beginning of the kernel."""
-    head = re.search(r"^define [^\n]*?spir_kernel void @[^(]+\(", text, re.MULTILINE)
-    assert head is not None
-    given = _balanced(text, head.end())
-    after = text[head.end() + len(given) :]
-    entry = re.search(r"^entry:[^\n]*\n|\{\n", after, re.MULTILINE)
-    assert entry is not None
-    label = re.compile(r"\{\n[\w.]+:[^\n]*\n").search(after)
-    at = label.end() if label else entry.end()
-    begun = after[:at] + "".join([f"  {line}\n" for line in lines]) + after[at:]
-    return text[: head.end()] + ", ".join([part for part in (given, parameter) if part]) + begun
+    module = Module(text)
+    at, head = next((at, head) for at, head in module.definitions() if "spir_kernel void " in head)
+    read = signature(head)
+    module.entities[at] = module.entities[at].replace(head, read.with_parameters(parameter), 1)
+    module.begin(read.symbol, [f"  {line}" for line in lines])
+    return module.text()
 
 
 # ---- address spaces -----------------------------------------------------------------------------------------
@@ -159,21 +155,8 @@ def _renumbered(text: str) -> str:
         if line.startswith("target datalayout"):
             line = f'target datalayout = "{FINAL_LAYOUT}"'
         elif line.startswith("attributes "):
-            line = re.sub(r' "amdgpu-[^"]*"(?:="[^"]*")?', "", line)
+            line = _AMD_ATTRIBUTE.sub("", line)
         elif "ptr" in line or "addrspace" in line:
-            line = "".join([part if part[-1:] == '"' else _spaces(part) for part in _STRING.split(line)])
+            line = respaced(line.replace(_SLOT, ""), SPACES.__getitem__)
         lines.append(line)
     return "\n".join(lines) + "\n"
-
-
-def _spaces(line: str) -> str:
-    line = _SLOT.sub("", line)
-    line = _SPACE.sub(lambda found: _space(int(found[1])), line)
-    line = _POINTER.sub(lambda found: f"ptr {_space(int(found[1] or 0))}".rstrip(), line)
-    if "@llvm." in line:
-        line = _SUFFIX.sub(lambda found: f"p{SPACES[int(found[1])]}", line)
-    return line
-
-
-def _space(number: int) -> str:
-    return f"addrspace({SPACES[number]})" if SPACES[number] else ""
