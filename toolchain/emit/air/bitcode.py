@@ -12,8 +12,11 @@ from dataclasses import field
 from ktc.base.records import entity
 from ktc.emit.air.bitstream import Bitstream
 from ktc.emit.air.instructions import Instructions, Record
-from ktc.emit.air.syntax import LOCAL, NAME, inside, last_type, split, take_type, unsupported
 from ktc.emit.air.values import Item, Tables, Use, absolute, signed
+from ktc.emit.llvm_text.functions import Signature, signature
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import Global, Module, global_of
+from ktc.emit.llvm_text.scanning import inside, split
 
 _IDENTIFICATION, _MODULE, _PARAMATTR, _PARAMATTR_GROUP = 13, 8, 9, 10
 _CONSTANTS, _FUNCTION, _METADATA, _TYPES, _STRTAB = 11, 12, 15, 17, 23
@@ -32,8 +35,8 @@ class _Function:
     """A function with a body."""
 
     parameters: list[str]
-    blocks: dict[str, int] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
+    blocks: dict[str, int]
+    instructions: list[Instruction]
     records: list[tuple[str, Record]] = field(default_factory=list)
 
 
@@ -46,48 +49,42 @@ class _Module:
     """One module: reads every line, numbers types and constants, then writes."""
 
     def __init__(self, text: str) -> None:
-        self.lines = [re.sub(r"\s+; preds = .*$", "", line) for line in text.splitlines() if line.strip()]
-        structs = {m[1]: m[2] for line in self.lines if (m := re.match(rf"({LOCAL}) = type (.*)", line))}
-        self.tables = Tables(structs)
+        self.module = Module(text)
+        self.tables = Tables(self.module.structs())
         self.variables: list[tuple[str, list[Item]]] = []
         self.functions: list[tuple[str, list[Item]]] = []
         self.bodies: list[_Function] = []
         self.names = bytearray()
-        self.groups = {m[1]: m[2] for line in self.lines if (m := re.match(r"attributes #(\d+) = \{(.*)\}", line))}
+        self.groups = self.module.groups()
         self.attribute_lists: list[tuple[tuple[int, tuple[int, ...]], ...]] = []
         self._declare()
         self._define()
 
     def _declare(self) -> None:
         """Give each global its type, so that operands can be read."""
-        for line in self.lines:
-            if found := re.match(rf"({NAME}) = (.*?)\b(global|constant) (.*)", line):
-                kind, _ = take_type(found[4])
-                space = re.search(r" addrspace\(\d+\)", " " + found[2])
-                self.tables.global_types[found[1]] = f"{kind}{space[0] if space else ''}*"
-            elif line.startswith(("define ", "declare ")):
-                name, kinds, _ = _signature(line)
-                before = line[: line.index(name + "(")]
-                self.tables.global_types[name] = f"{last_type(before)} ({', '.join(kinds)})*"
+        for one in self.module.entities:
+            if (found := global_of(one)) is not None:
+                space = f" addrspace({found.space})" if "addrspace" in found.words else ""
+                self.tables.global_types[found.name] = f"{found.type}{space}*"
+            elif one.startswith(("define ", "declare ")):
+                head = signature(one.partition("\n")[0])
+                kinds = ", ".join([parameter.type for parameter in head.parameters])
+                self.tables.global_types[head.name] = f"{head.type} ({kinds})*"
 
     def _define(self) -> None:
-        body: _Function | None = None
-        for line in self.lines:
-            if line == "}":
-                body = None
-            elif body is not None:
-                _add_line(body, line)
-            elif re.match(rf"{NAME} = ", line):
-                self._variable(line)
-            elif line.startswith(("define ", "declare ")):
-                body = self._function(line)
-        for function in self.bodies:
-            encoder = Instructions(self.tables, function.blocks)
-            for line in function.lines:
-                found = re.match(rf"(?:({LOCAL}) = )?(.*)", line)
-                if found is None:
-                    raise unsupported(line)
-                function.records.append((found[1] or "", encoder.encode(found[2])))
+        for at, one in enumerate(self.module.entities):
+            if (found := global_of(one)) is not None:
+                self._variable(found)
+            elif one.startswith(("define ", "declare ")):
+                self._function(signature(one.partition("\n")[0]), one.startswith("declare "))
+            if one.startswith("define "):
+                function = self.module.at(at)
+                blocks = {block.name: number for number, block in enumerate(function.blocks)}
+                parameters = [parameter.value for parameter in function.signature.parameters]
+                self.bodies.append(_Function(parameters, blocks, list(function.instructions())))
+        for body in self.bodies:
+            encoder = Instructions(self.tables, body.blocks)
+            body.records = [(step.name, encoder.encode(step)) for step in body.instructions]
         for kind in self.tables.global_types.values():
             self.tables.type_of(kind)
         self._metadata_records = self._metadata()
@@ -97,48 +94,32 @@ class _Module:
         self.names += plain
         return [len(self.names) - len(plain), len(plain)]
 
-    def _variable(self, line: str) -> None:
-        found = re.match(rf"({NAME}) = (.*?)\b(global|constant) (.*)", line)
-        if found is None:
-            raise unsupported(line)
-        words, (first, *rest) = found[2].split(), split(found[4])
-        kind, initial = take_type(first)
-        space = re.search(r"addrspace\((\d+)\)", found[2])
+    def _variable(self, found: Global) -> None:
+        words, kind = found.words.split(), found.type
         start: Item = 0
-        if initial:
-            start = Use(self.tables.value(kind, initial), "initial")
-        aligned = next((int(part.split()[1]).bit_length() for part in rest if part.startswith("align ")), 0)
-        flags = int(found[3] == "constant") | 2 | (int(space[1]) if space else 0) << 2
+        if found.initial:
+            start = Use(self.tables.value(kind, found.initial), "initial")
+        flags = int(found.is_constant) | 2 | found.space << 2
         unnamed = next((_UNNAMED[word] for word in words if word in _UNNAMED), 0)
+        aligned = found.align.bit_length()
         items = [self.tables.type_of(kind), flags, start, _linkage(words), aligned, 0, 0, 0, unnamed, 0, 0, 0]
-        self.variables.append((found[1], [*self._place_of(found[1]), *items]))
+        self.variables.append((found.name, [*self._place_of(found.name), *items]))
 
-    def _function(self, line: str) -> _Function | None:
-        name, kinds, parameters = _signature(line)
-        before, after = line[: line.index(name + "(")], line[line.index(name + "(") :]
-        after = after[after.index("(") + len(inside(after, after.index("("))) + 2 :]
-        words = before.split()
-        is_declared = line.startswith("declare ")
-        attributes = self._attributes(after, split(inside(line, line.index(name + "(") + len(name))), kinds)
-        unnamed = next((_UNNAMED[word] for word in after.split() if word in _UNNAMED), 0)
+    def _function(self, head: Signature, is_declared: bool) -> None:
+        attributes = self._attributes(head)
+        unnamed = next((_UNNAMED[word] for word in head.after.split() if word in _UNNAMED), 0)
         items = [
-            self.tables.type_of(self.tables.global_types[name][:-1]), 0, int(is_declared), _linkage(words), attributes,
-            0, 0, 0, 0, unnamed, 0, 0, 0, 0, 0, 0, 0,
+            self.tables.type_of(self.tables.global_types[head.name][:-1]), 0, int(is_declared),
+            _linkage(head.before.split()), attributes, 0, 0, 0, 0, unnamed, 0, 0, 0, 0, 0, 0, 0,
         ]  # fmt: skip
-        self.functions.append((name, [*self._place_of(name), *items]))
-        if is_declared:
-            return None
-        body = _Function(parameters)
-        self.bodies.append(body)
-        return body
+        self.functions.append((head.name, [*self._place_of(head.name), *items]))
 
-    def _attributes(self, after: str, parameters: list[str], kinds: list[str]) -> int:
+    def _attributes(self, head: Signature) -> int:
         """Return the number of the function's list of attributes, 0 for none."""
-        found = re.search(r"#(\d+)", after)
-        own = self.groups.get(found[1], "").split() if found else []
+        own = self.groups.get(head.group, "").split()
         sets = [(_FUNCTION_INDEX, tuple(_ATTRIBUTES[word] for word in own if word in _ATTRIBUTES))]
-        for index, (text, kind) in enumerate(zip(parameters, kinds, strict=False), start=1):
-            words = text[len(kind) :].split()
+        for index, parameter in enumerate(head.parameters, start=1):
+            words = parameter.attributes.split()
             sets.append((index, tuple(_ATTRIBUTES[word] for word in words if word in _ATTRIBUTES)))
         groups = tuple((index, kinds) for index, kinds in sets if kinds)
         if not groups:
@@ -149,16 +130,16 @@ class _Module:
 
     def _metadata(self) -> list[tuple[int, list[Item]]]:
         """Return the records of what named metadata reaches: strings, values, nodes, then the names."""
-        nodes = {m[1]: m[2] for line in self.lines if (m := re.match(r"(!\d+) = (?:distinct )?!\{(.*)\}$", line))}
-        named = [(m[1], split(m[2])) for line in self.lines if (m := re.match(r"!([a-zA-Z_.]\S*) = !\{(.*)\}$", line))]
+        nodes = {name: node.body for name, node in self.module.nodes().items() if not node.kind}
+        named = self.module.named_nodes()
         writer = _Metadata(self.tables, nodes)
         for _, members in named:
-            for member in filter(None, members):
+            for member in members:
                 writer.number(member)
         records = writer.records
         for name, members in named:
             records.append((4, list(name.encode())))
-            records.append((10, [writer.number(member) for member in members if member]))
+            records.append((10, [writer.number(member) for member in members]))
         return records
 
     def write(self) -> bytes:
@@ -177,8 +158,7 @@ class _Module:
             out.record(code, values)
         out.leave()
         for code, key in ((2, "triple"), (3, "datalayout")):
-            found = next((m[1] for line in self.lines if (m := re.match(rf'target {key} = "(.*)"', line))), "")
-            out.record(code, list(found.encode()))
+            out.record(code, list(self.module.target(key).encode()))
         self._write_values(out)
         out.leave()
         out.enter(_STRTAB, 3)
@@ -257,35 +237,9 @@ class _Metadata:
             return 1, list(plain.encode("latin-1"))
         if text in self.nodes or text.startswith("!{"):
             body = self.nodes[text] if text in self.nodes else inside(text, 1)
-            members = [part for part in split(body) if part]
-            return 3, [0 if part == "null" else self.number(part) + 1 for part in members]
+            return 3, [0 if part == "null" else self.number(part) + 1 for part in split(body)]
         ref = self.tables.typed(text)
         return 2, [self.tables.type_of(ref.type), Use(ref, "abs")]
-
-
-def _signature(line: str) -> tuple[str, list[str], list[str]]:
-    """Return a function's name, the types of its parameters, and their names."""
-    found = re.search(rf"({NAME})\(", line)
-    if found is None:
-        raise unsupported(line)
-    parts = [part for part in split(inside(line, found.end() - 1)) if part]
-    kinds = ["..." if part == "..." else take_type(part)[0] for part in parts]
-    names = [match[0] if (match := re.search(rf"{LOCAL}$", part)) else "" for part in parts]
-    return found[1], kinds, names
-
-
-def _add_line(body: _Function, line: str) -> None:
-    """Take a label or an instruction; a switch is printed on several lines."""
-    if label := re.match(r'([-\w$.]+|"[^"]*"):$', line):
-        body.blocks[f"%{label[1]}"] = len(body.blocks)
-        return
-    if not body.blocks:
-        unnamed = sum(bool(re.fullmatch(r"%\d+", name)) for name in body.parameters)
-        body.blocks[f"%{unnamed}"] = 0
-    if body.lines and body.lines[-1].startswith("switch ") and not body.lines[-1].endswith("]"):
-        body.lines[-1] += " " + line.strip()
-    else:
-        body.lines.append(line.strip())
 
 
 def _linkage(words: list[str]) -> int:

@@ -1,7 +1,7 @@
 """One instruction of AIR text as one record of LLVM 14's bitcode.
 
-Input: a line of typed text and what its labels are numbered. Output: the record's code and items; an operand is a
-`Use`.
+Input: an instruction of typed text, and the numbers of the blocks. Output: the record's code and items; an operand is
+a `Use`.
 
 Source: LLVM 14, `BitcodeWriter.cpp`, `writeInstruction`.
 """
@@ -10,8 +10,10 @@ import re
 from collections.abc import Mapping
 
 from ktc.diag.diagnostic import Bug
-from ktc.emit.air.syntax import NAME, inside, split, take_type
 from ktc.emit.air.values import CASTS, Item, Ref, Tables, Use
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.operands import Operand
+from ktc.emit.llvm_text.scanning import counted, inside, members, split, take_type
 
 _BINARY = {
     "add": 0, "sub": 1, "mul": 2, "udiv": 3, "sdiv": 4, "urem": 5, "srem": 6, "shl": 7, "lshr": 8, "ashr": 9, "and": 10,
@@ -31,6 +33,8 @@ _INST_GEP, _INST_STORE, _INST_UNARY, _INST_FREEZE = 43, 44, 56, 58
 _CALL_TAIL, _CALL_EXPLICIT_TYPE, _CALL_FAST = 1, 1 << 15, 1 << 17
 _ALLOCA_EXPLICIT_TYPE = 1 << 6
 
+_SPACE = re.compile(r"( addrspace\(\d+\))?\*$")
+
 Record = tuple[int, list[Item], str]
 """Code, items, and the type of the result ("" for none)."""
 
@@ -41,204 +45,150 @@ class Instructions:
     def __init__(self, tables: Tables, blocks: Mapping[str, int]) -> None:
         self.tables, self.blocks = tables, blocks
 
-    def encode(self, text: str) -> Record:
-        """Return the record of one instruction without its name."""
-        text = _without_attachments(text)
-        tail = re.match(r"(tail|musttail|notail) ", text)
-        word, _, rest = (text[tail.end() :] if tail else text).partition(" ")
-        if word in _BINARY:
-            return self._binary(word, rest)
-        if word in CASTS:
-            source, _, kind = rest.rpartition(" to ")
-            return _INST_CAST, [self._typed(source), self.tables.type_of(kind), CASTS[word]], kind
-        method = getattr(self, f"_{word}", None)
+    def encode(self, one: Instruction) -> Record:
+        """Return the record of one instruction; attachments and attribute groups only help an optimiser."""
+        if one.op in _BINARY:
+            return self._binary(one)
+        if one.op in CASTS:
+            return _INST_CAST, [self._use(one.operands[0]), self.tables.type_of(one.type), CASTS[one.op]], one.type
+        method = getattr(self, f"_{one.op}", None)
         if method is None:
-            raise Bug(f"AIR has no instruction '{word}'", "emit")
-        record: Record = method(rest, bool(tail)) if word == "call" else method(rest)
+            raise Bug(f"AIR has no instruction '{one.op}'", "emit")
+        record: Record = method(one)
         return record
 
-    def _typed(self, text: str, form: str = "typed") -> Use:
-        return Use(self.tables.typed(text), form)
+    def _use(self, operand: Operand, form: str = "typed") -> Use:
+        return Use(self.tables.value(operand.type, operand.value), form)
 
-    def _value(self, kind: str, text: str) -> Use:
-        return Use(self.tables.value(kind, text), "rel")
+    def _binary(self, one: Instruction) -> Record:
+        flags = _flags(one, _FAST if one.op.startswith("f") else _WRAP)
+        left, right = one.operands
+        use = self._use(left)
+        return _INST_BINARY, [use, self._use(right, "rel"), _BINARY[one.op], *flags], use.ref.type
 
-    def _binary(self, word: str, rest: str) -> Record:
-        flags, rest = _take_flags(rest, _FAST if word.startswith("f") else _WRAP)
-        left, right = split(rest)
-        use = self._typed(left)
-        items: list[Item] = [use, self._value(use.ref.type, right), _BINARY[word]]
-        return _INST_BINARY, items + ([flags] if flags else []), use.ref.type
+    def _fneg(self, one: Instruction) -> Record:
+        use = self._use(one.operands[0])
+        return _INST_UNARY, [use, 0, *_flags(one, _FAST)], use.ref.type
 
-    def _fneg(self, rest: str) -> Record:
-        flags, rest = _take_flags(rest, _FAST)
-        use = self._typed(rest)
-        return _INST_UNARY, [use, 0, *([flags] if flags else [])], use.ref.type
-
-    def _freeze(self, rest: str) -> Record:
-        use = self._typed(rest)
+    def _freeze(self, one: Instruction) -> Record:
+        use = self._use(one.operands[0])
         return _INST_FREEZE, [use], use.ref.type
 
-    def _icmp(self, rest: str) -> Record:
-        return self._compare(rest, _ICMP, 0)
+    def _icmp(self, one: Instruction) -> Record:
+        return self._compare(one, _ICMP, [])
 
-    def _fcmp(self, rest: str) -> Record:
-        flags, rest = _take_flags(rest, _FAST)
-        return self._compare(rest, _FCMP, flags)
+    def _fcmp(self, one: Instruction) -> Record:
+        return self._compare(one, _FCMP, _flags(one, _FAST))
 
-    def _compare(self, rest: str, predicates: Mapping[str, int], flags: int) -> Record:
-        predicate, _, operands = rest.partition(" ")
-        left, right = split(operands)
-        use = self._typed(left)
-        kind = use.ref.type
-        vector = re.match(r"<(\d+) x ", kind)
-        result = f"<{vector[1]} x i1>" if vector else "i1"
-        items: list[Item] = [use, self._value(kind, right), predicates[predicate]]
-        return _INST_COMPARE, items + ([flags] if flags else []), result
+    def _compare(self, one: Instruction, predicates: Mapping[str, int], flags: list[int]) -> Record:
+        left, right = one.operands
+        items: list[Item] = [self._use(left), self._use(right, "rel"), predicates[one.predicate]]
+        return _INST_COMPARE, items + flags, one.type
 
-    def _select(self, rest: str) -> Record:
-        flags, rest = _take_flags(rest, _FAST)
-        condition, left, right = split(rest)
-        use = self._typed(left)
-        other = Use(self.tables.typed(right), "rel")
-        return _INST_VSELECT, [use, other, self._typed(condition), *([flags] if flags else [])], use.ref.type
+    def _select(self, one: Instruction) -> Record:
+        condition, left, right = one.operands
+        use, other = self._use(left), self._use(right, "rel")
+        return _INST_VSELECT, [use, other, self._use(condition), *_flags(one, _FAST)], use.ref.type
 
-    def _phi(self, rest: str) -> Record:
-        flags, rest = _take_flags(rest, _FAST)
-        kind, rest = take_type(rest)
-        items: list[Item] = [self.tables.type_of(kind)]
-        for pair in split(rest):
-            value, block = split(inside(pair, 0))
-            items += [Use(self.tables.value(kind, value), "signed"), self.blocks[block]]
-        return _INST_PHI, items + ([flags] if flags else []), kind
+    def _phi(self, one: Instruction) -> Record:
+        items: list[Item] = [self.tables.type_of(one.type)]
+        for value, block in one.incoming:
+            items += [Use(self.tables.value(one.type, value), "signed"), self.blocks[block]]
+        return _INST_PHI, items + _flags(one, _FAST), one.type
 
-    def _extractelement(self, rest: str) -> Record:
-        vector, index = split(rest)
-        use = self._typed(vector)
-        return _INST_EXTRACT, [use, self._typed(index)], use.ref.type[1:-1].split(" x ", 1)[1]
+    def _extractelement(self, one: Instruction) -> Record:
+        vector, index = one.operands
+        return _INST_EXTRACT, [self._use(vector), self._use(index)], one.type
 
-    def _insertelement(self, rest: str) -> Record:
-        vector, element, index = split(rest)
-        use = self._typed(vector)
-        return _INST_INSERT, [use, self._typed(element, "rel"), self._typed(index)], use.ref.type
+    def _insertelement(self, one: Instruction) -> Record:
+        vector, element, index = one.operands
+        return _INST_INSERT, [self._use(vector), self._use(element, "rel"), self._use(index)], one.type
 
-    def _shufflevector(self, rest: str) -> Record:
-        left, right, mask = split(rest)
-        use, lanes = self._typed(left), self._typed(mask)
-        count = lanes.ref.type[1:].split(" x ", 1)[0]
-        element = use.ref.type[1:-1].split(" x ", 1)[1]
-        return _INST_SHUFFLE, [use, self._typed(right, "rel"), lanes], f"<{count} x {element}>"
+    def _shufflevector(self, one: Instruction) -> Record:
+        left, right, mask = one.operands
+        use, lanes = self._use(left), self._use(mask)
+        return _INST_SHUFFLE, [use, self._use(right, "rel"), lanes], one.type
 
-    def _extractvalue(self, rest: str) -> Record:
-        aggregate, *indices = split(rest)
-        use = self._typed(aggregate)
-        return _INST_EXTRACT_VALUE, [use, *map(int, indices)], self._member(use.ref.type, indices)
+    def _extractvalue(self, one: Instruction) -> Record:
+        use = self._use(one.operands[0])
+        return _INST_EXTRACT_VALUE, [use, *map(int, one.indices)], self._member(use.ref.type, one.indices)
 
-    def _insertvalue(self, rest: str) -> Record:
-        aggregate, element, *indices = split(rest)
-        use = self._typed(aggregate)
-        return _INST_INSERT_VALUE, [use, self._typed(element), *map(int, indices)], use.ref.type
+    def _insertvalue(self, one: Instruction) -> Record:
+        aggregate, element = one.operands
+        return _INST_INSERT_VALUE, [self._use(aggregate), self._use(element), *map(int, one.indices)], one.type
 
     def _member(self, kind: str, indices: list[str]) -> str:
         for index in indices:
             kind = self.tables.structs.get(kind, kind)
-            if kind.startswith("["):
-                kind = kind[1:-1].split(" x ", 1)[1]
-            else:
-                kind = split(inside(kind, 1 if kind.startswith("<") else 0).strip())[int(index)]
+            kind = counted(kind)[1] or members(kind)[int(index)]
         return kind
 
-    def _alloca(self, rest: str) -> Record:
-        parts = split(rest)
-        count = Ref("constant", "", "")
-        count = self.tables.typed(next((part for part in parts[1:] if not part.startswith("align")), "i32 1"))
-        flags = _alignment(parts) | _ALLOCA_EXPLICIT_TYPE
-        items: list[Item] = [self.tables.type_of(parts[0]), self.tables.type_of(count.type), Use(count, "abs"), flags]
-        return _INST_ALLOCA, items, f"{parts[0]}*"
+    def _alloca(self, one: Instruction) -> Record:
+        count = self.tables.typed(str(one.operands[0]) if one.operands else "i32 1")
+        kind, flags = one.allocated, _alignment(one) | _ALLOCA_EXPLICIT_TYPE
+        items: list[Item] = [self.tables.type_of(kind), self.tables.type_of(count.type), Use(count, "abs"), flags]
+        return _INST_ALLOCA, items, f"{kind}*"
 
-    def _load(self, rest: str) -> Record:
-        volatile = rest.startswith("volatile ")
-        parts = split(rest.removeprefix("volatile "))
-        items: list[Item] = [self._typed(parts[1]), self.tables.type_of(parts[0]), _alignment(parts), int(volatile)]
-        return _INST_LOAD, items, parts[0]
+    def _load(self, one: Instruction) -> Record:
+        place, kind = self._use(one.operands[0]), one.type
+        return _INST_LOAD, [place, self.tables.type_of(kind), _alignment(one), int(one.is_volatile)], kind
 
-    def _store(self, rest: str) -> Record:
-        volatile = rest.startswith("volatile ")
-        parts = split(rest.removeprefix("volatile "))
-        return _INST_STORE, [self._typed(parts[1]), self._typed(parts[0]), _alignment(parts), int(volatile)], ""
+    def _store(self, one: Instruction) -> Record:
+        value, place = one.operands
+        return _INST_STORE, [self._use(place), self._use(value), _alignment(one), int(one.is_volatile)], ""
 
-    def _getelementptr(self, rest: str) -> Record:
-        element, base, *indices = split(rest.removeprefix("inbounds "))
-        use = self._typed(base)
-        kind = element
+    def _getelementptr(self, one: Instruction) -> Record:
+        base, *indices = one.operands
+        use = self._use(base)
+        kind = one.source_type
         for index in indices[1:]:
-            members = self.tables.structs.get(kind, kind)
-            number = take_type(index)[1] if members.startswith(("{", "<{")) else "0"
-            kind = self._member(members, [number]) if members[0] in "[{" or members.startswith("<{") else kind
-            kind = members[1:-1].split(" x ", 1)[1] if re.match(r"<\d", members) else kind
-        space = re.search(r"( addrspace\(\d+\))?\*$", use.ref.type)
-        items: list[Item] = [int(rest.startswith("inbounds ")), self.tables.type_of(element), use]
-        items += [self._typed(index) for index in indices]
+            whole = self.tables.structs.get(kind, kind)
+            kind = self._member(whole, [index.value]) if whole[0] in "[<{" else kind
+        space = _SPACE.search(use.ref.type)
+        items: list[Item] = [int("inbounds" in one.flags), self.tables.type_of(one.source_type), use]
+        items += [self._use(index) for index in indices]
         return _INST_GEP, items, kind + (space[0] if space else "*")
 
-    def _br(self, rest: str) -> Record:
-        parts = split(rest)
-        if len(parts) == 1:
-            return _INST_BRANCH, [self._block(parts[0])], ""
-        condition, yes, no = parts
-        return _INST_BRANCH, [self._block(yes), self._block(no), self._typed(condition, "rel")], ""
+    def _br(self, one: Instruction) -> Record:
+        blocks: list[Item] = [self.blocks[target] for target in one.targets]
+        return _INST_BRANCH, [*blocks, *[self._use(condition, "rel") for condition in one.operands]], ""
 
-    def _switch(self, rest: str) -> Record:
-        value, default = split(rest[: rest.rindex("[")])
-        use = self._typed(value, "rel")
-        items: list[Item] = [self.tables.type_of(use.ref.type), use, self._block(default)]
-        for case, block in re.findall(
-            rf"{re.escape(use.ref.type)} (-?\w+), label (%[^\s\]]+)", rest[rest.rindex("[") :]
-        ):
+    def _switch(self, one: Instruction) -> Record:
+        use = self._use(one.operands[0], "rel")
+        items: list[Item] = [self.tables.type_of(use.ref.type), use, self.blocks[one.targets[0]]]
+        for case, block in one.cases:
             items += [Use(self.tables.value(use.ref.type, case), "abs"), self.blocks[block]]
         return _INST_SWITCH, items, ""
 
-    def _block(self, text: str) -> int:
-        return self.blocks[text.removeprefix("label ").strip()]
+    def _ret(self, one: Instruction) -> Record:
+        return _INST_RETURN, [self._use(value) for value in one.operands], ""
 
-    def _ret(self, rest: str) -> Record:
-        return _INST_RETURN, ([] if rest == "void" else [self._typed(rest)]), ""
-
-    def _unreachable(self, _: str) -> Record:
+    def _unreachable(self, _: Instruction) -> Record:
         return _INST_UNREACHABLE, [], ""
 
-    def _call(self, rest: str, is_tail: bool) -> Record:
-        flags, rest = _take_flags(rest, _FAST)
-        callee = re.search(rf"({NAME})\(", rest)
-        if callee is None:
+    def _call(self, one: Instruction) -> Record:
+        flags, callee = _flags(one, _FAST), one.call.callee
+        if callee[0] != "@":
             raise Bug("AIR has no indirect calls", "emit")
-        kind = self.tables.global_types[callee[1]][:-1]
-        result = take_type(kind)[0]
-        convention = _CALL_EXPLICIT_TYPE | (_CALL_FAST if flags else 0) | (_CALL_TAIL if is_tail else 0)
-        items: list[Item] = [0, convention, *([flags] if flags else []), self.tables.type_of(kind)]
-        items.append(Use(Ref("global", callee[1], kind + "*"), "typed"))
-        arguments = split(inside(rest, callee.end() - 1))
-        fixed = len(split(inside(kind, kind.rindex("(")))) - (1 if kind.endswith("...)") else 0)
-        for index, argument in enumerate(argument for argument in arguments if argument):
-            items.append(self._typed(argument, "rel" if index < fixed else "typed"))
+        kind = self.tables.global_types[callee][:-1]
+        result, parameters = take_type(kind)
+        convention = _CALL_EXPLICIT_TYPE | (_CALL_FAST if flags else 0) | (_CALL_TAIL if one.tail else 0)
+        items: list[Item] = [0, convention, *flags, self.tables.type_of(kind)]
+        items.append(Use(Ref("global", callee, kind + "*"), "typed"))
+        fixed = len(split(inside(parameters, 0))) - (1 if kind.endswith("...)") else 0)
+        for index, argument in enumerate(one.arguments):
+            items.append(self._use(argument, "rel" if index < fixed else "typed"))
         return _INST_CALL, items, "" if result == "void" else result
 
 
-def _take_flags(text: str, known: Mapping[str, int]) -> tuple[int, str]:
+def _flags(one: Instruction, known: Mapping[str, int]) -> list[int]:
+    """Return the flags of an instruction as one number, nothing if it has none."""
     flags = 0
-    while (word := text.partition(" ")[0]) in known:
-        flags |= known[word]
-        text = text[len(word) + 1 :]
-    return flags, text
+    for word in one.flags.split():
+        flags |= known.get(word, 0)
+    return [flags] if flags else []
 
 
-def _alignment(parts: list[str]) -> int:
+def _alignment(one: Instruction) -> int:
     """Return log2 of the alignment, and one: 0 is the type's own."""
-    found = next((part for part in parts if part.startswith("align ")), "")
-    return int(found.split()[1]).bit_length() if found else 0
-
-
-def _without_attachments(text: str) -> str:
-    """Leave out metadata (`, !range !3`) and attribute groups (` #2`): they only help an optimiser."""
-    text = re.sub(r",? ![\w.]+ !\d+", "", text)
-    return re.sub(r" #\d+$", "", text)
+    return one.align.bit_length()

@@ -16,7 +16,11 @@ from dataclasses import field
 from ktc.base.records import entity
 from ktc.diag.diagnostic import Bug
 from ktc.emit.air import atomics
-from ktc.emit.air.syntax import LOCAL, NAME, inside, last_type, split, take_type, unsupported
+from ktc.emit.air.refusals import unsupported
+from ktc.emit.llvm_text.functions import signature, symbol_of
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import attribute_words, global_of, struct_of
+from ktc.emit.llvm_text.scanning import GLOBAL, counted, inside, members, split, take_type
 
 _STRING = re.compile(r'(c?"[^"]*")')
 _POINTER = r"i8(?: addrspace\(\d+\))?\*"
@@ -33,10 +37,8 @@ _KNOWN_ATTRIBUTES = frozenset(
 _AMD_ATTRIBUTES = ('"amdgpu-', '"uniform-work-group-size"')
 """What AMD's passes, which optimise AIR, add to functions."""
 
-_DROPPED_CALLS = re.compile(r"call void @llvm\.(lifetime\.|assume|experimental\.noalias|donothing|dbg\.)")
-_DROPPED_LINES = re.compile(
-    r"^;|^\s*#dbg_|^declare void @llvm\.(lifetime\.|assume|experimental\.noalias|donothing|dbg\.)"
-)
+_DROPPED = tuple(f"llvm.{name}" for name in ("lifetime.", "assume", "experimental.noalias", "donothing", "dbg."))
+"""Functions that only tell the optimiser or a debugger something."""
 _NEW_ARGUMENT_ATTRIBUTES = ("captures", "range", "initializes", "nofpclass", "dead_on_return")
 
 
@@ -65,19 +67,14 @@ class _Rewriter:
         return "\n".join([*out, *self.declared]) + "\n"
 
     def _declare(self, line: str) -> None:
-        if found := re.match(rf"({LOCAL}) = type (.*)", line):
-            self.structs[found[1]] = found[2]
-        elif found := re.match(rf"({NAME}) = .*?(?:addrspace\((\d+)\) )?(?:\w+ )*?(?:global|constant) (.*)", line):
-            space = f" addrspace({found[2]})" if found[2] and found[2] != "0" else ""
-            self.globals[found[1]] = f"{take_type(found[3])[0]}{space}*"
+        if (struct := struct_of(line)) is not None:
+            self.structs[struct[0]] = struct[1]
+        elif (variable := global_of(line)) is not None:
+            space = f" addrspace({variable.space})" if variable.space else ""
+            self.globals[variable.name] = f"{variable.type}{space}*"
         elif line.startswith(("define ", "declare ")):
-            name = re.search(rf"({NAME})\(", line)
-            if name is None:
-                raise unsupported(line)
-            result = last_type(line[: name.start()])
-            arguments = split(inside(line, name.end() - 1))
-            types = ["..." if part == "..." else take_type(part)[0] for part in arguments if part]
-            self.globals[name[1]] = f"{result} ({', '.join(types)})*"
+            head = signature(line)
+            self.globals[head.name] = f"{head.type} ({', '.join([one.type for one in head.parameters])})*"
 
     def _line(self, line: str) -> list[str]:
         if line.startswith("!"):
@@ -85,15 +82,14 @@ class _Rewriter:
         if line.startswith("attributes "):
             return [_attribute_group(line)]
         line = self._operands(line)
-        if not line.startswith("  "):
-            return [line]
-        return self._instruction(line)
+        is_one = line.startswith("  ") and line[2:3] not in " ]"  # a switch has further lines
+        return self._instruction(Instruction(line)) if is_one else [line]
 
     def _metadata(self, line: str) -> str:
         def typed(found: re.Match[str]) -> str:
             return f"{self.globals[found[1]]} {found[1]}"
 
-        return re.sub(rf"{_POINTER} ({NAME})", typed, line)
+        return re.sub(rf"{_POINTER} ({GLOBAL})", typed, line)
 
     def _operands(self, line: str) -> str:
         """Cast each global that is used as a pointer, and each address computed from one."""
@@ -104,7 +100,7 @@ class _Rewriter:
                 raise unsupported(line)
             return found[0] if own == found[1] else f"{found[1]} bitcast ({own} {found[2]} to {found[1]})"
 
-        line = re.sub(rf"({_POINTER}) ({NAME})(?!\()", cast, line)
+        line = re.sub(rf"({_POINTER}) ({GLOBAL})(?!\()", cast, line)
         start = 0
         while found := re.compile(r"getelementptr (?:inbounds )?\(").search(line, start):
             body = inside(line, found.end() - 1)
@@ -129,95 +125,82 @@ class _Rewriter:
         """Return the type that indices lead to; the first one steps over whole elements."""
         for index in indices[1:]:
             kind = self.structs.get(kind, kind)
-            inner = kind.strip("<>") if kind.startswith("<{") else kind
-            if inner.startswith("{"):
-                number = int(take_type(index)[1])
-                kind = split(inner.strip()[1:-1])[number]
-            elif kind[0] in "[<":
-                kind = kind[1:-1].split(" x ", 1)[1]
-            else:
+            if kind[0] not in "[<{":
                 raise unsupported(kind)
+            kind = counted(kind)[1] or members(kind)[int(take_type(index)[1])]
         return kind
 
-    def _instruction(self, line: str) -> list[str]:
-        found = re.match(rf"(\s+)(?:({LOCAL}) = )?(?:(?:tail|musttail|notail) )?(\w+) ?(.*)", line)
-        if found is None:
-            return [line]
-        indent, name, operation, rest = found[1], found[2] or "", found[3], found[4]
-        match operation:
+    def _instruction(self, one: Instruction) -> list[str]:
+        match one.op:
+            case "atomicrmw" | "load" | "store" if one.is_atomic:
+                lines, declared = atomics.called(one, self._fresh())
+                self.declared[declared] = None
+                return lines
             case "load":
-                return self._load(indent, name, rest)
+                return self._load(one)
             case "store":
-                return self._store(indent, rest)
+                return self._store(one)
             case "alloca":
-                return self._alloca(indent, name, rest)
+                return self._alloca(one)
             case "getelementptr":
-                return self._address(indent, name, rest)
-            case "atomicrmw":
-                return self._call(atomics.changed(indent, name, rest, self._fresh()))
+                return self._address(one)
             case "cmpxchg" | "fence":
-                raise _no_atomics(line)
+                raise _no_atomics(one.source)
             case _:
-                return [line]
-
-    def _call(self, made: atomics.Calls) -> list[str]:
-        self.declared[made[1]] = None
-        return made[0]
+                return [one.source]
 
     def _fresh(self) -> str:
         """Return a new local name; LLVM prints none of this form."""
         self.count += 1
         return f'%"air${self.count}"'
 
-    def _load(self, indent: str, name: str, rest: str) -> list[str]:
-        if rest.startswith("atomic "):
-            return self._call(atomics.loaded(indent, name, rest.removeprefix("atomic "), self._fresh()))
-        volatile = "volatile " if rest.startswith("volatile ") else ""
-        kind, place, *more = split(rest.removeprefix("volatile "))
-        pointer, value = take_type(place)
-        pointer_type, typed = f"{kind}{pointer[2:]}", self._fresh()
+    def _load(self, one: Instruction) -> list[str]:
+        kind, _, *more = one.parts
+        (pointer, value, _), typed = one.operands[0], self._fresh()
+        pointer_type = f"{kind}{pointer[2:]}"
         return [
-            f"{indent}{typed} = bitcast {pointer} {value} to {pointer_type}",
-            f"{indent}{name} = load {volatile}{', '.join([kind, f'{pointer_type} {typed}', *more])}",
+            f"  {typed} = bitcast {pointer} {value} to {pointer_type}",
+            f"  {one.name} = load {one.flags}{', '.join([kind, f'{pointer_type} {typed}', *more])}{one.attachments}",
         ]
 
-    def _store(self, indent: str, rest: str) -> list[str]:
-        if rest.startswith("atomic "):
-            return self._call(atomics.stored(indent, rest.removeprefix("atomic "), self._fresh()))
-        volatile = "volatile " if rest.startswith("volatile ") else ""
-        stored, place, *more = split(rest.removeprefix("volatile "))
-        kind, _ = take_type(stored)
-        pointer, value = take_type(place)
+    def _store(self, one: Instruction) -> list[str]:
+        stored, _, *more = one.parts
+        (kind, _, _), (pointer, value, _) = one.operands
         pointer_type, typed = f"{kind}{pointer[2:]}", self._fresh()
         return [
-            f"{indent}{typed} = bitcast {pointer} {value} to {pointer_type}",
-            f"{indent}store {volatile}{', '.join([stored, f'{pointer_type} {typed}', *more])}",
+            f"  {typed} = bitcast {pointer} {value} to {pointer_type}",
+            f"  store {one.flags}{', '.join([stored, f'{pointer_type} {typed}', *more])}{one.attachments}",
         ]
 
-    def _alloca(self, indent: str, name: str, rest: str) -> list[str]:
-        kind, typed = split(rest)[0], self._fresh()
-        return [f"{indent}{typed} = alloca {rest}", f"{indent}{name} = bitcast {kind}* {typed} to i8*"]
+    def _alloca(self, one: Instruction) -> list[str]:
+        kind, typed = one.parts[0], self._fresh()
+        return [f"  {typed} = {one.whole}", f"  {one.name} = bitcast {kind}* {typed} to i8*"]
 
-    def _address(self, indent: str, name: str, rest: str) -> list[str]:
-        inbounds = "inbounds " if rest.startswith("inbounds ") else ""
-        element, base, *indices = split(rest.removeprefix("inbounds "))
+    def _address(self, one: Instruction) -> list[str]:
+        element, _, *indices = one.parts
         if element == "i8":
-            return [f"{indent}{name} = getelementptr {rest}"]
-        pointer, value = take_type(base)
+            return [f"  {one.name} = {one.whole}"]
+        pointer, value, _ = one.operands[0]
         if not re.fullmatch(_POINTER, pointer):
-            raise unsupported(rest)
+            raise unsupported(one.rest)
         space, typed, address = pointer[2:], self._fresh(), self._fresh()
-        result = self._indexed(element, [index for index in indices if not index.startswith("!")])
+        result = self._indexed(element, indices)
         operands = ", ".join([element, f"{element}{space} {typed}", *indices])
         return [
-            f"{indent}{typed} = bitcast {pointer} {value} to {element}{space}",
-            f"{indent}{address} = getelementptr {inbounds}{operands}",
-            f"{indent}{name} = bitcast {result}{space} {address} to {pointer}",
+            f"  {typed} = bitcast {pointer} {value} to {element}{space}",
+            f"  {address} = getelementptr {one.flags}{operands}{one.attachments}",
+            f"  {one.name} = bitcast {result}{space} {address} to {pointer}",
         ]
 
 
 def _is_dropped(line: str) -> bool:
-    return bool(_DROPPED_LINES.search(line) or _DROPPED_CALLS.search(line))
+    if line[:1] == ";" or line.lstrip().startswith("#dbg_"):
+        return True
+    if "void @llvm." not in line:
+        return False
+    if line.startswith("declare "):
+        return symbol_of(line).startswith(_DROPPED)
+    return line[:1] == " " and Instruction(line).callee.startswith(_DROPPED)
 
 
 def _plain(line: str) -> str:
@@ -264,9 +247,8 @@ def _expand_splats(line: str) -> str:
 def _attribute_group(line: str) -> str:
     """Keep the attributes that LLVM 14 reads."""
     head, _, body = line.partition("{")
-    words = re.findall(r'"[^"]*"(?:="[^"]*")?|[\w]+\([^)]*\)|[\w]+', body)
     kept: list[str] = []
-    for word in words:
+    for word in attribute_words(body):
         if word.startswith("memory("):
             kept += _memory(word[len("memory(") : -1])
         elif (word.startswith('"') and not word.startswith(_AMD_ATTRIBUTES)) or word in _KNOWN_ATTRIBUTES:

@@ -11,7 +11,8 @@ import struct
 
 from ktc.base.records import record
 from ktc.diag.diagnostic import Bug
-from ktc.emit.air.syntax import NAME, inside, split, take_type
+from ktc.emit.llvm_text.operands import operand
+from ktc.emit.llvm_text.scanning import counted, inside, members, split, take_type
 
 CASTS = {
     word: number
@@ -87,7 +88,7 @@ class Tables:
             return [(_INTEGER, [int(found[1])])]
         if text.endswith(")"):
             result, rest = take_type(text)
-            parameters = split(inside(rest, 0)) if inside(rest, 0) else []
+            parameters = split(inside(rest, 0))
             fixed = [self.type_of(part) for part in parameters if part != "..."]
             return [(_FUNCTION, [int("..." in parameters), self.type_of(result), *fixed])]
         if text in self.structs:
@@ -98,29 +99,26 @@ class Tables:
             packed, members = self._members(text)
             return [(_STRUCT_ANON, [packed, *members])]
         if text[0] in "[<":
-            count, element = text[1:-1].split(" x ", 1)
-            return [(_ARRAY if text[0] == "[" else _VECTOR, [int(count), self.type_of(element)])]
+            count, element = counted(text)
+            return [(_ARRAY if text[0] == "[" else _VECTOR, [count, self.type_of(element)])]
         raise Bug(f"AIR has no type {text}", "emit")
 
     def _members(self, text: str) -> tuple[int, list[int]]:
-        return int(text.startswith("<")), [self.type_of(part) for part in element_types(text)]
+        return int(text.startswith("<")), [self.type_of(part) for part in members(text)]
 
     def value(self, kind: str, text: str) -> Ref:
         """Return the operand `text` of type `kind`."""
         text = text.strip()
         if text.startswith("%"):
             return Ref("local", text, kind)
-        if re.fullmatch(NAME, text):
+        if text.startswith("@"):
             return Ref("global", text, self.global_types[text])
         return self.constant(kind, text)
 
     def typed(self, text: str) -> Ref:
         """Return the operand "T v"; attributes between them are passed over."""
-        kind, rest = take_type(text)
-        while word := re.match(r"(?:noundef|nonnull|nocapture|readonly|readnone|writeonly|noalias|signext|zeroext"
-                               r"|returned|immarg|align \d+|dereferenceable\w*\(\d+\)) ", rest):  # fmt: skip
-            rest = rest[word.end() :]
-        return self.value(kind, rest)
+        one = operand(text)
+        return self.value(one.type, one.value)
 
     def constant(self, kind: str, text: str) -> Ref:
         """Return the constant `text` of type `kind`."""
@@ -182,12 +180,6 @@ class Tables:
 def absolute(ref: Ref, number: dict[str, int], first: int) -> int:
     """Return the number of a value; `first` is that of the first constant."""
     return first + int(ref.key) if ref.kind == "constant" else number[str(ref.key)]
-
-
-def element_types(text: str) -> list[str]:
-    """Return the members of a struct type."""
-    body = inside(text, 1 if text.startswith("<") else 0).strip()
-    return split(body) if body else []
 
 
 def signed(value: int) -> int:

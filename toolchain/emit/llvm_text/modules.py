@@ -11,7 +11,9 @@ from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL, globals_in, named, rename
 _GLOBAL = re.compile(rf"({GLOBAL}) = (.*?)\b(global|constant) (.*)", re.DOTALL)
 _SPACE = re.compile(r"(?:^| )addrspace\((\d+)\)")
 _STRUCT = re.compile(rf"({LOCAL}) = type (.*)")
+_ATTRIBUTE = re.compile(r'"[^"]*"(?:="[^"]*")?|\w+\([^)]*\)|\w+')
 _NODE = re.compile(r"(!\d+) = (.*)")
+
 _NAMED_NODE = re.compile(r"!([a-zA-Z_.$\\][-\w.$\\]*) = !\{(.*)\}$")
 _GROUP = re.compile(r"attributes #(\d+) = \{(.*)\}")
 _NUMBER = re.compile(r"^!(\d+) = ", re.MULTILINE)
@@ -56,6 +58,17 @@ def global_of(line: str) -> Global | None:
     first, *rest = split(found[4])
     kind, initial = take_type(first)
     return Global(found[1], found[2].strip(), found[3] == "constant", kind, initial, tuple(rest))
+
+
+def struct_of(line: str) -> tuple[str, str] | None:
+    """Read a line that names a type: the name with its "%", and the type."""
+    found = _STRUCT.match(line) if line[:1] == "%" else None
+    return (found[1], found[2]) if found is not None else None
+
+
+def attribute_words(text: str) -> list[str]:
+    """Return the attributes of a group, each with its arguments or its value."""
+    return _ATTRIBUTE.findall(text)
 
 
 class Module:
@@ -163,8 +176,7 @@ class Module:
 
     def structs(self) -> dict[str, str]:
         """Return the types that have names."""
-        found = map(_STRUCT.match, self.entities)
-        return {one[1]: one[2] for one in found if one is not None}
+        return dict(found for one in self.entities if (found := struct_of(one)) is not None)
 
     def groups(self) -> dict[str, str]:
         """Return the attribute groups by number."""
