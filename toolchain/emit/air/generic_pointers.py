@@ -7,40 +7,61 @@ ended. One from shared memory or from the stack is a global one where the kernel
 """
 
 import re
+from collections.abc import Iterator
 
-_FROM_GLOBAL = re.compile(r"^(\s*)(%\S+) = load ptr, (ptr addrspace\([12]\) .*)$", re.MULTILINE)
-_FROM_ANYWHERE = re.compile(r"^(\s*)(%\S+) = load ptr, (ptr .*)$", re.MULTILINE)
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import Module
+from ktc.emit.llvm_text.scanning import locals_in, named, spelled
+
+_GLOBAL_SPACES = ("ptr addrspace(1)", "ptr addrspace(2)")
 _OTHER_SPACE = re.compile(r"addrspacecast \(?ptr addrspace\((?!1\))\d+\)")
-_LOCAL = r"%(?:[\w.$-]+|\"[^\"]*\")"
-_PLACED = re.compile(rf"^\s*({_LOCAL}) = alloca ", re.MULTILINE)
-_DERIVED = re.compile(rf"^\s*({_LOCAL}) = (?:getelementptr|phi ptr|select|freeze ptr) .*$", re.MULTILINE)
-_KEPT = re.compile(
-    rf"^\s*(?:store ptr ({_LOCAL}), .*|.* (?:insertelement|insertvalue|ptrtoint|atomicrmw xchg|cmpxchg) .*|"
-    r".*\bcall (?!void @llvm\.).*)$",
-    re.MULTILINE,
-)
+_DERIVING = ("getelementptr", "phi", "select", "freeze")
+_KEEPING = ("insertelement", "insertvalue", "ptrtoint", "cmpxchg")
 
 
 def as_global(text: str) -> str:
     """Return the module with loads of global pointers instead of generic ones; the same text where there are none."""
-    loads = _FROM_ANYWHERE if _FROM_ANYWHERE.search(text) and not _keeps_other_addresses(text) else _FROM_GLOBAL
-    return loads.sub(
-        r"\1\2.global = load ptr addrspace(1), \3\n\1\2 = addrspacecast ptr addrspace(1) \2.global to ptr", text
-    )
+    if " = load ptr, " not in text:
+        return text
+    is_any = not _keeps_other_addresses(text)
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        one = Instruction(line) if " = load ptr, " in line else None
+        if one is not None and one.op == "load" and (is_any or one.operands[0].type in _GLOBAL_SPACES):
+            made = named(f"{spelled(one.name)}.global")
+            place = one.rest.removeprefix("ptr, ")
+            lines[at] = (
+                f"  {made} = load ptr addrspace(1), {place}{one.attachments}\n"
+                f"  {one.name} = addrspacecast ptr addrspace(1) {made} to ptr"
+            )
+    return "\n".join(lines)
 
 
 def _keeps_other_addresses(text: str) -> bool:
     """Return whether an address of shared memory or of the stack may be in memory."""
     if _OTHER_SPACE.search(text):
         return True
-    places = {found[1] for found in _PLACED.finditer(text)}
-    derived = list(_DERIVED.finditer(text))
+    found = [one for function in Module(text).functions() for one in function.instructions()]
+    places = {one.name for one in found if one.op == "alloca"}
+    derived = [one for one in found if one.op in _DERIVING]
     count = -1
     while places and count != len(places):
         count = len(places)
-        places |= {found[1] for found in derived if places & set(re.findall(_LOCAL, found[0])[1:])}
-    for found in _KEPT.finditer(text):
-        names = {found[1]} if found[1] else set(re.findall(_LOCAL, found[0]))
-        if places & names:
-            return True
-    return False
+        places |= {one.name for one in derived if not places.isdisjoint(one.uses)}
+    return any(not places.isdisjoint(_kept(one)) for one in found)
+
+
+def _kept(one: Instruction) -> Iterator[str]:
+    """Give the values that an instruction may put into memory, or hand on to where that happens."""
+    if one.op == "store" and one.operands[0].type == "ptr":
+        yield one.values[0]
+    elif one.op in _KEEPING or _is_exchange(one) or _is_handed_on(one):
+        yield from locals_in(one.rest)
+
+
+def _is_exchange(one: Instruction) -> bool:
+    return one.op == "atomicrmw" and one.operation == "xchg"
+
+
+def _is_handed_on(one: Instruction) -> bool:
+    return one.op == "call" and not (one.type == "void" and one.callee.startswith("llvm."))

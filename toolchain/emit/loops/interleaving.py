@@ -8,50 +8,59 @@ it writes, it is to be compiled without them.
 
 import re
 
+from ktc.emit.llvm_text.functions import Function
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.modules import Module
+from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL
+
 _GROUPS = ("strided.vec", "interleaved.vec")
 """What LLVM calls the parts of a group."""
-_DEFINED = re.compile(
-    r"^  (%[-\w$.\"]+) = (getelementptr|select|phi|alloca|load|inttoptr|addrspacecast|freeze)\b(.*)$", re.MULTILINE
-)
-_POINTER = re.compile(r"ptr (?:nonnull |align \d+ |captures\(none\) )*([%@][-\w$.\"]+)")
-_PLACE = r"(<\d+ x ptr>|ptr)[^%@\n]*([%@][-\w$.\"]+)"
-_LOADED = re.compile(r" = (?:tail )?(?:load [^\n]*?, |call [^\n]*@llvm\.masked\.(?:load|gather)[^(\n]*\()" + _PLACE)
-_STORED = re.compile(
-    r"^  (?:store |(?:tail )?call void @llvm\.masked\.(?:store|scatter)[^(\n]*\()[^\n]*?, " + _PLACE, re.MULTILINE
-)
+_NAME = re.compile(f"{LOCAL}|{GLOBAL}")
+_PASSING = ("getelementptr", "addrspacecast", "freeze", "select", "phi")
+_MASKED_LOADS = ("llvm.masked.load.", "llvm.masked.gather.")
+_MASKED_STORES = ("llvm.masked.store.", "llvm.masked.scatter.")
 
 
 def is_doubtful(text: str) -> bool:
     """Return whether a kernel with interleaved groups in loops over threads reads memory that it writes."""
     if not any(name in text for name in _GROUPS):
         return False
-    for function in text.split("\ndefine ")[1:]:
-        body = function[: function.index("\n}")] if "\n}" in function else function
-        if any(name in body for name in _GROUPS) and _reads_what_it_writes(body):
+    module = Module(text)
+    for at, _ in module.definitions():
+        if any(name in module.entities[at] for name in _GROUPS) and _reads_what_it_writes(module.at(at)):
             return True
     return False
 
 
-def _reads_what_it_writes(body: str) -> bool:
-    defined = {name: (op, rest) for name, op, rest in _DEFINED.findall(body)}
-    loaded = {_root(defined, name, 0) for _, name in _LOADED.findall(body)}
-    stored = {_root(defined, name, 0) for _, name in _STORED.findall(body)}
-    own = {name for name, (op, _) in defined.items() if op == "alloca"}
+def _reads_what_it_writes(function: Function) -> bool:
+    defined = {one.name: one for one in function.instructions() if one.name}
+    loaded, stored = set[str](), set[str]()
+    for one in function.instructions():
+        if one.op == "load" or one.callee.startswith(_MASKED_LOADS):
+            loaded.add(_root(defined, _name(one.values[0]), 0))
+        elif one.op == "store" or one.callee.startswith(_MASKED_STORES):
+            stored.add(_root(defined, _name(one.values[1]), 0))
+    own = {name for name, one in defined.items() if one.op == "alloca"}
     loaded, stored = loaded - own, stored - own
     return bool(loaded & stored) or ("" in loaded and bool(stored)) or ("" in stored and bool(loaded))
 
 
-def _root(defined: dict[str, tuple[str, str]], name: str, depth: int) -> str:
+def _name(value: str) -> str:
+    """Return the name that a value is or is computed from, "" for none."""
+    found = _NAME.search(value)
+    return found[0] if found else ""
+
+
+def _root(defined: dict[str, Instruction], name: str, depth: int) -> str:
     """Return what an address is computed from: an argument, a loaded pointer, memory of the function; "" if several."""
     while depth < 64:
-        op, rest = defined.get(name, ("", ""))
-        if op not in ("getelementptr", "addrspacecast", "freeze", "select", "phi"):
-            return "" if op == "inttoptr" else name
-        found = list(dict.fromkeys(_POINTER.findall(rest)))
-        if op == "phi":
-            found = list(dict.fromkeys(re.findall(r"\[ ([%@][-\w$.\"]+),", rest)))
-        if op == "getelementptr" and not found:
-            found = re.findall(r"<\d+ x ptr> ([%@][-\w$.\"]+)", rest)[:1]
+        one = defined.get(name)
+        if one is None or one.op not in _PASSING:
+            return "" if one is not None and one.op == "inttoptr" else name
+        pointers = [value for kind, value, _ in one.operands if kind == "ptr" or one.op == "phi"]
+        if one.op == "getelementptr" and not pointers:
+            pointers = [one.values[0]]  # a vector of them
+        found = list(dict.fromkeys(named for value in pointers if (named := _name(value))))
         if len(found) != 1:
             roots = {_root(defined, one, depth + 16) for one in found}
             return roots.pop() if len(roots) == 1 else ""

@@ -6,40 +6,45 @@ Input: the text of an optimised module. Output: the same with each such call as 
 import re
 import struct
 
-_CALL = re.compile(
-    r"^(  (%[^ ]+) = )(?:tail |musttail |notail )?call (?:range\([^)]*\) )?<(\d+) x i(8|16|32|64)> "
-    r"@llvm\.fpto([su])i\.sat\.v\w+\.v\w+\(<\d+ x (float|double)> (.+?)\)([^)\n]*)$",
-    re.MULTILINE,
-)
-_ATTRIBUTES = re.compile(r" #\d+")
+from ktc.emit.llvm_text.instructions import Instruction
+from ktc.emit.llvm_text.scanning import counted
+
+_CALLED = ("llvm.fptosi.sat.v", "llvm.fptoui.sat.v")
+_GROUP = re.compile(r"#\d+ ?")
+_INTEGERS = ("i8", "i16", "i32", "i64")
 _EXACT = {"float": 24, "double": 53}
 """Integers of up to so many bits are numbers of the type."""
 
 
 def are_there(names: list[str]) -> bool:
     """Return whether a module with functions of these names has such calls."""
-    return any(name.startswith(("llvm.fptosi.sat.v", "llvm.fptoui.sat.v")) for name in names)
+    return any(name.startswith(_CALLED) for name in names)
 
 
 def split(text: str) -> str:
     """Return the text of a module with its saturating casts of vectors written out."""
-    count = 0
+    lines, count = text.split("\n"), 0
+    for at, line in enumerate(lines):
+        one = Instruction(line) if line[:2] == "  " and ".sat.v" in line else None
+        if one is not None and one.callee.startswith(_CALLED) and _is_known(one):
+            count += 1
+            lines[at] = "\n".join(_Cast(one, f"%ktc.sat{count}").lines())
+    return "\n".join(lines)
 
-    def written(found: re.Match[str]) -> str:
-        nonlocal count
-        count += 1
-        return "\n".join(_Cast(found, f"%ktc.sat{count}").lines())
 
-    return _CALL.sub(written, text)
+def _is_known(one: Instruction) -> bool:
+    return counted(one.type)[1] in _INTEGERS and counted(one.operands[0].type)[1] in _EXACT
 
 
 class _Cast:
-    def __init__(self, found: re.Match[str], prefix: str) -> None:
-        self.head, _, lanes, bits, sign, self.float, self.value, tail = found.groups()
-        self.tail = _ATTRIBUTES.sub("", tail)
-        self.prefix, self.lanes, self.bits, self.is_signed = prefix, lanes, int(bits), sign == "s"
+    def __init__(self, one: Instruction, prefix: str) -> None:
+        lanes, integer = counted(one.type)
+        self.head, self.float, self.value = f"  {one.name} = ", counted(one.operands[0].type)[1], one.values[0]
+        after = _GROUP.sub("", one.call.after)
+        self.tail = f"{after and f' {after}'}{one.attachments}"
+        self.prefix, self.lanes, self.bits, self.is_signed = prefix, lanes, int(integer[1:]), "tosi" in one.callee
         self.kind = f"<{lanes} x {self.float}>"
-        self.result = f"<{lanes} x i{bits}>"
+        self.result = f"<{lanes} x i{self.bits}>"
         self.flags = f"<{lanes} x i1>"
         self.most = (1 << (self.bits - self.is_signed)) - 1
         self.least = -self.most - 1 if self.is_signed else 0
