@@ -171,7 +171,7 @@ class Instruction:
 
     @Lazy
     def type(self) -> str:
-        """The type of what it gives; "void" for nothing. Members of named structs are not known here."""
+        """The type of what it gives; "void" for nothing, "" for a member of a struct that has a name."""
         return operations.type_of(self)
 
     @Lazy
@@ -197,8 +197,8 @@ class Instruction:
     def incoming(self) -> list[tuple[str, str]]:
         """The values of a phi and the blocks that they come from."""
         _, rest = take_type(self.body)
-        found = [inside(pair, 0).rpartition(",") for pair in split(rest)]
-        return [(value.strip(), block.strip()) for value, _, block in found]
+        found = [split(inside(pair, 0)) for pair in split(rest)]
+        return [(value, block) for value, block in found]
 
     # ---- control flow ----------------------------------------------------------------------------------------
 

@@ -151,6 +151,8 @@ def _stepped_type(one: Parsed) -> str:
 def _member_type(one: Parsed) -> str:
     kind = one.operands[0].type
     for index in one.indices:
+        if kind[:1] in ("%", ""):
+            return ""
         kind = counted(kind)[1] or members(kind)[int(index)]
     return kind
 
