@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL, closing, spelled, split, take_type, type_end
+from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL, closing, split, take_type, type_end
 
 _TYPE = re.compile(
     r"(?:(?:i\d+|void|half|bfloat|float|double|fp128|x86_fp80|ppc_fp128|x86_amx|x86_mmx|ptr|token|metadata)(?![\w.])"
@@ -44,11 +44,6 @@ class Call(NamedTuple):
     arguments: tuple[Operand, ...]
     head: str
     after: str
-
-    @property
-    def symbol(self) -> str:
-        """The name of the function that is called; "" where it is a value or assembly."""
-        return spelled(self.callee) if self.callee[0] == "@" else ""
 
 
 def after_attributes(text: str, at: int, stop: re.Pattern[str]) -> int:
@@ -94,7 +89,7 @@ def is_typed(text: str) -> bool:
     """Return whether a value stands after its type."""
     if text[0] in "<[{":
         return closing(text, 0) + 1 < len(text)
-    return _TYPED.match(text) is not None
+    return _TYPED.match(text) is not None and not _VALUE.match(text)
 
 
 def without_order(value: str) -> str:

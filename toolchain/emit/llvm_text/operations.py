@@ -133,11 +133,8 @@ def _first_type(one: Parsed) -> str:
 
 
 def _compared_type(one: Parsed) -> str:
-    operands_at = one.body.partition(" ")[2]
-    kind = operands_at[: type_end(operands_at)]
-    return f"{kind[: kind.index(' x ')] if 'vscale' not in kind else kind.rpartition(' x ')[0]} x i1>" if (
-        kind[0] == "<"
-    ) else "i1"  # fmt: skip
+    _, _, compared = one.body.partition(" ")
+    return f"{compared[: type_end(compared)].rpartition(' x ')[0]} x i1>" if compared[0] == "<" else "i1"
 
 
 def _stepped_type(one: Parsed) -> str:
@@ -175,10 +172,10 @@ _RESULTS: Mapping[str, Callable[[Parsed], str]] = MappingProxyType({
     **dict.fromkeys(CASTS, lambda one: one.body.rpartition(" to ")[2]),
     **dict.fromkeys(CALLS, lambda one: operands.call_type(one.body)),
     **dict.fromkeys(TERMINATORS - CALLS, _void), "store": _void, "fence": _void,
-    "icmp": _compared_type, "fcmp": _compared_type, 
+    "icmp": _compared_type, "fcmp": _compared_type,
     "load": lambda one: one.accessed[0], "getelementptr": _stepped_type, "alloca": _slot_type,
     "extractvalue": _member_type, "extractelement": lambda one: counted(one.operands[0].type)[1],
     "shufflevector": _shuffled_type, "select": lambda one: one.operands[1].type,
     "cmpxchg": lambda one: f"{{ {one.operands[1].type}, i1 }}", "atomicrmw": lambda one: one.operands[1].type,
-    "va_arg": lambda one: one.parts[1], 
+    "va_arg": lambda one: one.parts[1],
 })  # fmt: skip

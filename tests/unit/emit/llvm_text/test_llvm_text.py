@@ -108,6 +108,24 @@ def test_operands_and_types(path: str, symbol: str, name: str, values: tuple[str
     assert found.values == values
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("icmp eq ptr %x, getelementptr inbounds (i8, ptr @g, i64 4)",
+         ("%x", "getelementptr inbounds (i8, ptr @g, i64 4)")),
+        ("sub i64 ptrtoint (ptr @a to i64), ptrtoint (ptr @b to i64)",
+         ("ptrtoint (ptr @a to i64)", "ptrtoint (ptr @b to i64)")),
+        ("select i1 true, ptr @f, ptr null", ("true", "@f", "null")),
+        ('insertvalue %"a, b" poison, { i8, ptr } { i8 1, ptr @g }, 2', ("poison", "{ i8 1, ptr @g }")),
+        ("fadd <2 x float> %x, <float 1.0, float 0x7FF8000000000000>", ("%x", "<float 1.0, float 0x7FF8000000000000>")),
+        ("ret { i8, ptr } { i8 0, ptr null }", ("{ i8 0, ptr null }",)),
+        ("va_arg ptr %list, i32", ("%list",)),
+    ],
+)  # fmt: skip
+def test_constants_among_operands(text: str, values: tuple[str, ...]) -> None:
+    assert Instruction(f"  %r = {text}").values == values
+
+
 QUOTED = "quoted name, with (brackets)"
 
 
