@@ -94,8 +94,8 @@ cpu-threads: $(READY) ## run kernels on the CPU device as loops and as coroutine
 ndarray: $(READY) ## compare 300 random expressions of arrays with numpy (SEED=)
 	NDARRAY_CASES=300 NDARRAY_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n $(JOBS) tests/test_ndarray.py
 
-same-code: $(READY) ## compare the LLVM text of all programs with that of a git ref (BASE=main, QUICK=1, FOLDER=)
-	$(BIN)/python tests/same_code.py --base $(or $(BASE),main) $(if $(QUICK),--quick) $(if $(FOLDER),--programs $(FOLDER)) -j $(JOBS)
+same-code: $(READY) ## compare the LLVM text of all programs with that of a git ref (BASE=main, QUICK=1, EMITTED=1: what emit/ makes, FOLDER=)
+	$(BIN)/python tests/same_code.py --base $(or $(BASE),main) $(if $(QUICK),--quick) $(if $(EMITTED),--emitted) $(if $(FOLDER),--programs $(FOLDER)) -j $(JOBS)
 
 fuzz: $(READY) ## compile 10,000 mutated programs: no traceback, no crash, no hang (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz.py --count $(or $(COUNT),10000) --seed $(or $(SEED),0)
