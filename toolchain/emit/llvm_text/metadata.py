@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from ktc.emit.llvm_text.scanning import closing, split
 
-_FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')
-_KIND = re.compile(r"!(\w*)([({])")
+_FIELD = r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))'
+_KIND = r"(distinct )?!(\w*)[({]"
 
 
 class Node(NamedTuple):
@@ -22,7 +22,7 @@ class Node(NamedTuple):
     @property
     def fields(self) -> dict[str, str]:
         """The fields of a specialised node, strings without their quotation marks."""
-        return {name: text or word for name, text, word in _FIELD.findall(self.body)}
+        return {name: text or word for name, text, word in re.findall(_FIELD, self.body)}
 
     @property
     def members(self) -> list[str]:
@@ -32,9 +32,8 @@ class Node(NamedTuple):
 
 def node(text: str) -> Node | None:
     """Read what stands after `!5 = `; None for what is no node."""
-    is_distinct = text.startswith("distinct ")
-    found = _KIND.match(text, len("distinct ") * is_distinct)
+    found = re.match(_KIND, text)
     if found is None:
         return None
     end = len(text) - 1 if text[-1] in ")}" else closing(text, found.end() - 1)
-    return Node(found[1], text[found.end() : end], is_distinct)
+    return Node(found[2], text[found.end() : end], bool(found[1]))

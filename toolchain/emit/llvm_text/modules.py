@@ -8,14 +8,14 @@ from ktc.emit.llvm_text.functions import Function, Signature, is_label, signatur
 from ktc.emit.llvm_text.metadata import Node, node
 from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL, globals_in, named, renamed, spelled, split, take_type, unreadable
 
-_GLOBAL = re.compile(rf"({GLOBAL}) = (.*?)\b(global|constant) (.*)", re.DOTALL)
-_SPACE = re.compile(r"(?:^| )addrspace\((\d+)\)")
-_STRUCT = re.compile(rf"({LOCAL}) = type (.*)")
-_ATTRIBUTE = re.compile(r'"[^"]*"(?:="[^"]*")?|\w+\([^)]*\)|\w+')
+# Words that not every build reads are compiled by the first that does.
+_GLOBAL = rf"(?s:({GLOBAL}) = (.*?)\b(global|constant) (.*))"
+_SPACE = r"(?:^| )addrspace\((\d+)\)"
+_STRUCT = rf"({LOCAL}) = type (.*)"
+_ATTRIBUTE = r'"[^"]*"(?:="[^"]*")?|\w+\([^)]*\)|\w+'
 _NODE = re.compile(r"(!\d+) = (.*)")
-
-_NAMED_NODE = re.compile(r"!([a-zA-Z_.$\\][-\w.$\\]*) = !\{(.*)\}$")
-_GROUP = re.compile(r"attributes #(\d+) = \{(.*)\}")
+_NAMED_NODE = r"!([a-zA-Z_.$\\][-\w.$\\]*) = !\{(.*)\}$"
+_GROUP = r"attributes #(\d+) = \{(.*)\}"
 _NUMBER = re.compile(r"^!(\d+) = ", re.MULTILINE)
 
 
@@ -41,7 +41,7 @@ class Global(NamedTuple):
     @property
     def space(self) -> int:
         """The number of its address space."""
-        found = _SPACE.search(self.words)
+        found = re.search(_SPACE, self.words)
         return int(found[1]) if found else 0
 
     @property
@@ -52,7 +52,7 @@ class Global(NamedTuple):
 
 def global_of(line: str) -> Global | None:
     """Read a line that defines or declares a variable; None for others."""
-    found = _GLOBAL.match(line) if line[:1] == "@" else None
+    found = re.match(_GLOBAL, line) if line[:1] == "@" else None
     if found is None:
         return None
     first, *rest = split(found[4])
@@ -62,13 +62,13 @@ def global_of(line: str) -> Global | None:
 
 def struct_of(line: str) -> tuple[str, str] | None:
     """Read a line that names a type: the name with its "%", and the type."""
-    found = _STRUCT.match(line) if line[:1] == "%" else None
+    found = re.match(_STRUCT, line) if line[:1] == "%" else None
     return (found[1], found[2]) if found is not None else None
 
 
 def attribute_words(text: str) -> list[str]:
     """Return the attributes of a group, each with its arguments or its value."""
-    return _ATTRIBUTE.findall(text)
+    return re.findall(_ATTRIBUTE, text)
 
 
 class Module:
@@ -180,7 +180,7 @@ class Module:
 
     def groups(self) -> dict[str, str]:
         """Return the attribute groups by number."""
-        found = map(_GROUP.match, self.entities)
+        found = (re.match(_GROUP, one) for one in self.entities if one.startswith("attributes"))
         return {one[1]: one[2] for one in found if one is not None}
 
     def nodes(self) -> dict[str, Node]:
@@ -189,7 +189,7 @@ class Module:
 
     def named_nodes(self) -> list[tuple[str, list[str]]]:
         """Return the metadata with names, and its members."""
-        found = map(_NAMED_NODE.match, self.entities)
+        found = (re.match(_NAMED_NODE, one) for one in self.entities if one[:1] == "!")
         return [(one[1], split(one[2])) for one in found if one is not None]
 
     def target(self, key: str) -> str:

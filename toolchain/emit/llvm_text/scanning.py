@@ -24,9 +24,7 @@ _STRING = re.compile(r'(c?"[^"]*")')
 _POINTER = re.compile(r"(?<![\w.%@$])ptr(?: addrspace\((\d+)\))?(?![\w.$])")
 _PLAIN_SPACE = re.compile(r"(?<!ptr )addrspace\((\d+)\)")
 _SUFFIX_OF_SPACE = re.compile(r"(?<=\.)p(\d+)(?=\.|\()")
-_EXPRESSION = re.compile(
-    r"\b((?:getelementptr|addrspacecast|ptrtoint|ptrtoaddr|inttoptr|add|sub|xor|trunc|bitcast)(?: \w+)*) \("
-)
+_EXPRESSION = r"\b((?:getelementptr|addrspacecast|ptrtoint|ptrtoaddr|inttoptr|add|sub|xor|trunc|bitcast)(?: \w+)*) \("
 _ESCAPED = re.compile(r"\\([0-9A-Fa-f]{2})")
 
 
@@ -124,9 +122,9 @@ def split(text: str) -> list[str]:
 
 def innermost_expression(text: str, words: str) -> tuple[str, str] | None:
     """Return a constant expression in which these words stand and no other expression, and it as an instruction."""
-    for found in _EXPRESSION.finditer(text):
+    for found in re.finditer(_EXPRESSION, text):
         body = inside(text, found.end() - 1)
-        if words in body and not _EXPRESSION.search(body):
+        if words in body and not re.search(_EXPRESSION, body):
             return f"{found[0]}{body})", f"{found[1]} {body}"
     return None
 
