@@ -53,6 +53,7 @@ def settings(cache: Cache) -> list[Config]:
         usual(program, accelerators="cpu", debug=FULL_DEBUG),
         usual(program, accelerators="cpu", defines=("ASSERT=all",)),
         usual(program, accelerators="cpu", checks=checked.KINDS),
+        usual(program, accelerators="cpu", checks=("bounds",)),
     ]
     sink = Sink()
     made = [configs.resolve(options, sink, cache) for options in chosen]
