@@ -106,6 +106,34 @@ def test_executables_are_the_same_with_an_empty_and_a_filled_archive(tmp_path: P
         assert built(tmp_path / "a", tmp_path / "other", HELLO, **option) == alone
 
 
+SETS = """
+def main():
+    var d = Dict[String, Int]()
+    d["a"] = 3
+    print(len(d))
+"""
+
+READS = """
+def main():
+    var d = Dict[String, Int]()
+    d["a"] = 3
+    print(d["a"])
+"""
+
+
+def test_the_order_of_programs_does_not_matter(tmp_path: Path) -> None:
+    """What a function's callers may rely on is the same, whether the archive had its callees already or not."""
+
+    def filled_by(name: str, *texts: str) -> kept_library.KeptCode:
+        for number, text in enumerate(texts):
+            built(tmp_path / f"{name}{number}", tmp_path / name, text, level=0)
+        return code(tmp_path, tmp_path / name, level=0)
+
+    forth, back = filled_by("forth", SETS, READS), filled_by("back", READS, SETS)
+    assert dict(forth.functions) == dict(back.functions)
+    assert dict(forth.objects) == dict(back.objects)
+
+
 def test_two_first_builds_at_once(tmp_path: Path) -> None:
     """Both fill the archive, and neither loses what the other has put there."""
     cache = tmp_path / "cache"

@@ -116,12 +116,17 @@ def settled(unit: Unit, config: Config) -> Unit:
     if not unit.apart:
         return unit
     sink = Sink()
-    made = {symbol: passes.run(_without_facts(one), config, sink) for symbol, one in unit.apart.items()}
+    made: dict[str, Unit] = {}
+    for symbol, raw in unit.apart.items():
+        one = passes.run(_without_facts(raw), config, sink)
+        # What the archive knows of the functions that it has is true for their callers, too: without it the facts of a
+        # caller would depend on which program came first.
+        made[symbol] = replace(one, functions=_with(one.functions, _externals(raw)))
     if sink.error_count:
         raise Bug(f"the library has errors: {sink.diagnostics[0].message}", "archive")
     declared = _declarations(made)
     for symbol, one in made.items():
-        functions = _with(one.functions, {**_externals(unit.apart[symbol]), **declared})
+        functions = _with(one.functions, declared)
         if symbol in declared:
             functions[symbol] = replace(one.functions[symbol], read_only=declared[symbol].read_only)
         made[symbol] = replace(one, functions=functions)
