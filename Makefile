@@ -70,7 +70,7 @@ quick: format-python lint ## format, lint, types, and the tests that reach what 
 	$(BIN)/python tests/changed.py $(or $(BASE),main) -j $(JOBS)
 
 # One process more than JOBS: now and then a test waits for its children.
-test: $(READY) ## run the tests that need no GPU, in 12 minutes on two cores
+test: $(READY) ## run the tests that need no GPU, in 6 minutes on two cores
 	$(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist worksteal -m "not thorough and not device and not wide"
 
 test-all: $(READY) ## run what .ci/run adds to them as well (TESTS= names files, LESS= gives options of pytest)

@@ -133,7 +133,7 @@ class Version:
         if not hasattr(self.archives, "settled"):
             unit = self.archives._elaborate(config, self.cache)[0]
             return list(self.archives.parts(unit, self.archives.PARTS))
-        listed = module("driver.front_end.kept_library").listed(config.stdlib)
+        listed = module("driver.front_end.kept_library").listed(config)
         seed = module("driver.archive_list").seed_of(config, self.cache)
         _, units = module("elaborate.program").contents(seed, listed)
         host = module("ir.nodes").Unit(config.host, apart=units)

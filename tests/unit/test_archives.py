@@ -15,8 +15,9 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.driver import archive_list, library_archive, pipeline
 from ktc.driver.front_end import kept_library
-from ktc.elaborate.model.body_store import Declarations, Packed
+from ktc.elaborate.model.body_store import Declarations, Listed, Packed
 from ktc.ir.text import print_function, print_global
+from ktc.targets import checked
 
 HELLO = """
 def main():
@@ -188,7 +189,7 @@ def test_the_list_is_what_the_seed_reaches(tmp_path: Path, program_cache: Path) 
     """The list decides what is compiled apart from programs; `make archive` writes it."""
     cache = Cache(program_cache)
     usual = archive_list.settings(cache)[0]
-    have, made = kept_library.listed(usual.stdlib), archive_list.seed_of(usual, cache).listed()
+    have, made = kept_library.listed(usual), archive_list.seed_of(usual, cache).listed()
     assert made.functions <= have.functions, "run 'make archive'"
     assert made.variables <= have.variables, "run 'make archive'"
     assert made.bodies <= have.bodies, "run 'make archive'"
@@ -200,7 +201,31 @@ def test_the_list_is_current(program_cache: Path) -> None:
     """With all settings for which it is made; the fast test above has the usual ones."""
     cache = Cache(program_cache)
     file = archive_list.settings(cache)[0].stdlib / kept_library.LIST
-    assert archive_list.text(archive_list.made(cache)) == file.read_text("utf-8"), "run 'make archive'"
+    assert archive_list.text(*archive_list.made(cache)) == file.read_text("utf-8"), "run 'make archive'"
+
+
+def test_functions_of_other_settings_are_inlined_in_usual_builds(tmp_path: Path, program_cache: Path) -> None:
+    usual = kept_library.listed(session(tmp_path, program_cache).config)
+    for options in ({"debug": config.FULL_DEBUG}, {"checks": checked.KINDS}, {"defines": ("ASSERT=all",)}):
+        more = kept_library.listed(session(tmp_path, program_cache, **options).config)
+        assert usual.functions < more.functions and usual.bodies == more.bodies
+
+
+def test_a_function_that_needs_an_unlisted_variable_is_compiled_with_the_program(
+    tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is not made for all settings; a function that it has can need with others what it lacks."""
+    listed = kept_library.listed
+
+    def without_variables(made: config.Config) -> Listed:
+        return replace(listed(made), variables=frozenset())
+
+    monkeypatch.setattr(kept_library, "listed", without_variables)
+    built(tmp_path, tmp_path / "cache", KERNELS)
+    said = subprocess.run([tmp_path / "out"], capture_output=True, text=True, check=True).stdout
+    monkeypatch.undo()
+    built(tmp_path, program_cache, KERNELS)
+    assert said == subprocess.run([tmp_path / "out"], capture_output=True, text=True, check=True).stdout != ""
 
 
 def test_what_is_compiled_apart_are_long_functions_of_the_library(tmp_path: Path, program_cache: Path) -> None:
@@ -219,7 +244,7 @@ def test_what_is_compiled_apart_are_long_functions_of_the_library(tmp_path: Path
 def test_what_devices_need_is_on_the_list(program_cache: Path) -> None:
     """The place of a call, as in assertions, or the program's targets would keep a function out, and so make
     every program with kernels compile it."""
-    listed = kept_library.listed(archive_list.settings(Cache(program_cache))[0].stdlib)
+    listed = kept_library.listed(archive_list.settings(Cache(program_cache))[0])
     names = {symbol.rpartition("$")[0] for symbol in listed.functions}
     wanted = {"open_state", "_open_gpu", "_target_of", "nvidia_target", "fill_device", "copy_memory", "cpu_threads"}
     assert wanted | {"handle_signals", "launch_on_cpu", "load", "format_float", "atol", "format_fields"} <= names

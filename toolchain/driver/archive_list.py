@@ -1,8 +1,8 @@
 """The list of what the library's archive may have: `python -m ktc.driver.archive_list` writes it beside the library.
 
 Input: the seeds (`stdlib/archive.kpy`, for devices `stdlib/archive_device.kpy`), elaborated for the usual settings.
-Output: a text with the symbols, one a line. What only some settings reach is listed for all: the archive has what
-programs ask for.
+Output: a text with the symbols, one a line. Functions that only debug information, assertions or checks reach have a
+part of their own: elsewhere LLVM shall inline them into the programs that happen to call them.
 """
 
 import sys
@@ -53,7 +53,8 @@ def settings(cache: Cache) -> list[Config]:
         usual(program, accelerators="cpu", debug=FULL_DEBUG),
         usual(program, accelerators="cpu", defines=("ASSERT=all",)),
         usual(program, accelerators="cpu", checks=checked.KINDS),
-        usual(program, accelerators="cpu", checks=("bounds",)),
+        usual(program, accelerators="sm_90,cpu", checks=checked.INLINE),
+        usual(program, accelerators="sm_90,cpu", checks=(*checked.KINDS, checked.REPLAY)),
     ]
     sink = Sink()
     made = [configs.resolve(options, sink, cache) for options in chosen]
@@ -62,29 +63,31 @@ def settings(cache: Cache) -> list[Config]:
     return [one for one in made if one is not None]
 
 
-def made(cache: Cache) -> Listed:
-    """Return the list."""
+def made(cache: Cache) -> tuple[Listed, Listed]:
+    """Return the list for the usual settings, and the one for all."""
     all_settings = settings(cache)
     hosts = [seed_of(config, cache).listed() for config in all_settings]
     devices = [
         seed_of(replace(config, accelerators=(target,)), cache, is_device=True).listed()
         for config in all_settings for target in config.accelerators
     ]  # fmt: skip
-    return Listed(
+    everything = Listed(
         frozenset().union(*(one.functions for one in hosts)),
         frozenset().union(*(one.variables for one in hosts)),
         frozenset().union(*(one.bodies for one in (*hosts, *devices))),
         tuple(sorted({name for one in (*hosts, *devices) for name in one.defines})),
     )
+    return replace(everything, functions=hosts[0].functions), everything
 
 
-def text(listed: Listed) -> str:
+def text(usual: Listed, everything: Listed) -> str:
     """Return the list as the file has it."""
     parts = {
-        "defines": listed.defines,
-        "variables": sorted(listed.variables),
-        "functions": sorted(listed.functions),
-        "bodies": sorted(listed.bodies - listed.functions),
+        "defines": everything.defines,
+        "variables": sorted(everything.variables),
+        "functions": sorted(usual.functions),
+        kept_library.MORE: sorted(everything.functions - usual.functions),
+        "bodies": sorted(everything.bodies - everything.functions),
     }
     return "\n".join(f"[{name}]\n" + "".join(f"{symbol}\n" for symbol in symbols) for name, symbols in parts.items())
 
@@ -95,7 +98,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder))
         stdlib = settings(cache)[0].stdlib
-        (stdlib / kept_library.LIST).write_text(text(made(cache)), "utf-8")
+        (stdlib / kept_library.LIST).write_text(text(*made(cache)), "utf-8")
 
 
 if __name__ == "__main__":

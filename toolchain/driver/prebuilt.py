@@ -30,7 +30,7 @@ def fill(config: Config, cache: Cache, workers: Workers) -> None:
     Raises:
         Bug: the library has errors.
     """
-    listed = kept_library.listed(config.stdlib)
+    listed = kept_library.listed(config)
     seed = seed_of(config, cache)
     packed, units = contents(seed, listed)
     made = library_archive.settled(Unit(config.host, apart=units), config)

@@ -1,4 +1,4 @@
-"""What the cache has of the standard library: all that the elaborator and the linker have to know of it.
+"""The compiled and elaborated parts of the standard library that the cache holds.
 
 Input: a `Config`. Output: the `Library`, and the objects of what is compiled. Two entries of the cache hold it, and
 each is replaced as a whole: builds at the same time, a crash or a sweep leave an older one, or none. What a build adds
@@ -11,7 +11,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import field
 from importlib.util import MAGIC_NUMBER
-from pathlib import Path
 
 from ktc.base import unpickling
 from ktc.base.cache import Cache, Key
@@ -28,12 +27,15 @@ _PYTHON = f"{sys.implementation.cache_tag} {MAGIC_NUMBER.hex()}"
 LIST = "archive.txt"
 """The file beside the library that lists what the archive may have; `ktc.driver.archive_list` makes it."""
 
+MORE = "functions of other settings"
+"""The part of the list for builds with debug information, assertions or checks."""
+
 Modules = Mapping[str, tuple[str, bytes]]
 
 
 @record
 class KeptBodies:
-    """What was elaborated for a target, and, of the host, parsed."""
+    """Elaborated bodies for a target; for the host also parsed modules."""
 
     packed: Packed = Packed()
     modules: Modules = field(default_factory=dict)
@@ -41,7 +43,7 @@ class KeptBodies:
 
 @record
 class KeptCode:
-    """What is compiled of the library, by symbol.
+    """The compiled part of the library, by symbol.
 
     Args:
         functions: packed declarations.
@@ -54,32 +56,37 @@ class KeptCode:
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def joined(self, other: "KeptCode") -> "KeptCode":
-        """Return what both have."""
+        """Return the entries of both."""
         return KeptCode(
             {**other.functions, **self.functions}, {**other.objects, **self.objects}, {**other.needs, **self.needs}
         )
 
 
-def listed(stdlib: Path) -> Listed:
+def listed(config: Config) -> Listed:
     """Return what the archive may have; nothing where the library comes without its list."""
     try:
-        text = (stdlib / LIST).read_text("utf-8")
+        text = (config.stdlib / LIST).read_text("utf-8")
     except OSError:
         return Listed()
     parts = {name: lines.split() for name, _, lines in (one.partition("]") for one in text.split("[")[1:])}
-    functions, more = frozenset(parts["functions"]), frozenset(parts["bodies"])
-    return Listed(functions, frozenset(parts["variables"]), functions | more, tuple(parts["defines"]))
+    usual, more, defines = parts["functions"], parts[MORE], parts["defines"]
+    given = {name for name in config.defines if not name.startswith("__")}  # the others are the compiler's own
+    is_usual = config.debug < FULL_DEBUG and given.isdisjoint(defines)
+    functions = frozenset(usual) if is_usual else frozenset((*usual, *more))
+    return Listed(
+        functions, frozenset(parts["variables"]), frozenset((*usual, *more, *parts["bodies"])), tuple(defines)
+    )
 
 
 def kept(config: Config, cache: Cache) -> Library:
-    """Return what is kept of the library for the elaborator."""
+    """Return the library as the elaborator sees it."""
     return library_of(config, code(config, cache), *bodies(config, cache))
 
 
 def library_of(config: Config, code: KeptCode, host: KeptBodies, devices: Mapping[str, Packed]) -> Library:
-    """Return what the elaborator has to know of what is kept."""
+    """Return the library as the elaborator sees it."""
     variables = frozenset(code.objects.keys() - code.functions.keys())
-    return Library(listed(config.stdlib), code.functions, variables, host.packed, host.modules, devices)
+    return Library(listed(config), code.functions, variables, host.packed, host.modules, devices)
 
 
 def code(config: Config, cache: Cache) -> KeptCode:

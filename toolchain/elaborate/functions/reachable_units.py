@@ -6,7 +6,6 @@ the archive: LLVM makes the same code of it, whatever program came to need it fi
 """
 
 from ktc.base.records import replace
-from ktc.diag.diagnostic import Bug
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.instances.lengths import Lengths
 from ktc.elaborate.instances.library_archive import addresses, body_of, is_listed
@@ -34,13 +33,18 @@ def keep_launched(elab: Elaboration, host: nodes.Unit) -> None:
 
 def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EXPORTS) -> nodes.Unit:
     """Return what the entry and exported functions, or the kernels of a target, reach."""
-    unit = nodes.Unit(state.target, exports=exports, described=elab.types.described)
     roots = [elab.instances.entry, *exports.roots()] if state.index < 0 else list(state.kernels)
-    reach = _Reach(elab, state)
     if state.archived is not None:
         roots.append(TARGETS_TABLE)  # the archive reads it
-    reach.fill(unit, [root for root in roots if root], "")
-    unit.apart = reach.apart()
+    reach = _Reach(elab, state)
+    while True:
+        unit = nodes.Unit(state.target, exports=exports, described=elab.types.described)
+        try:
+            reach.fill(unit, [root for root in roots if root], "")
+            unit.apart = reach.apart()
+            break
+        except _NotApart as found:
+            reach.forget(found.symbol)
     unit.kernels = tuple(state.kernels[s] for s in sorted(state.kernels))
     return unit
 
@@ -52,16 +56,27 @@ def units_apart(elab: Elaboration, state: UnitState) -> dict[str, nodes.Unit]:
     return reach.apart()
 
 
+class _NotApart(Exception):
+    """A function on the list needs what only one object may have, and what is not on the list: with settings for which
+    that is not made. Such a function is compiled with the program."""
+
+    def __init__(self, symbol: str) -> None:
+        super().__init__(symbol)
+        self.symbol = symbol
+
+
 class _Reach:
     """Collects what functions need.
 
     Attributes:
         wanted: functions and variables of the archive that were met and that it lacks.
+        rejected: functions on the list that are compiled with the program.
     """
 
     def __init__(self, elab: Elaboration, state: UnitState) -> None:
         self.elab, self.state = elab, state
         self.wanted: list[str] = []
+        self.rejected: set[str] = set()
 
         def function(symbol: str) -> nodes.Function | None:
             found = body_of(elab, state, symbol)
@@ -71,7 +86,12 @@ class _Reach:
 
     def is_apart(self, symbol: str) -> bool:
         """Return whether a function is compiled for itself."""
-        return is_listed(self.state, symbol) and self.lengths.is_long(symbol)
+        return symbol not in self.rejected and is_listed(self.state, symbol) and self.lengths.is_long(symbol)
+
+    def forget(self, symbol: str) -> None:
+        """Begin again, with a function compiled with the program."""
+        self.rejected.add(symbol)
+        self.wanted.clear()
 
     def apart(self) -> dict[str, nodes.Unit]:
         """Return the units of what is wanted, by symbol."""
@@ -132,8 +152,6 @@ class _Reach:
             if name not in self.state.archived_variables:
                 self.wanted.append(name)
         elif own and (not held.constant or isinstance(held.content, nodes.ImageRef | nodes.SourcePlace)):
-            raise Bug(
-                f"the list of the library's archive is old: '{own}' needs '{name}'; run 'make archive'", "archive"
-            )
+            raise _NotApart(own)
         unit.globals[name] = held
         return addresses(held)

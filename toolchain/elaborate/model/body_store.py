@@ -45,7 +45,7 @@ class Packed:
         return bool(self.bodies or self.shapes)
 
     def joined(self, other: "Packed") -> "Packed":
-        """Return what both have."""
+        """Return the entries of both."""
         return Packed(
             {**other.bodies, **self.bodies}, {**other.constants, **self.constants}, {**other.shapes, **self.shapes}
         )
