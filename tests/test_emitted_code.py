@@ -238,3 +238,34 @@ def test_the_processor_takes_sines_of_vectors(program_cache: Path, tmp_path: Pat
     done = run_ktc([*words, "sines.kpy"], program_cache, tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(r"vrndscalepd\s.*%[yz]mm", done.stdout) and "call" not in done.stdout
+
+
+CLOSURE = """
+def each[F: def(Int) -> None](count: Int, f: F):
+    for i in range(count):
+        f(i)
+
+
+@export
+def total_of(count: Int, step: Int) abi("C") -> Int:
+    var total = 0
+
+    def add(i: Int) {mut total, var step}:
+        total += i * step
+
+    each(count, add)
+    return total
+
+
+def main():
+    print(total_of(10, 2))
+"""
+
+
+def test_a_closure_that_is_an_argument_costs_nothing(program_cache: Path, tmp_path: Path) -> None:
+    """Its captures stay in registers, and its calls are inlined."""
+    (tmp_path / "closure.mojo").write_text(CLOSURE)
+    done = run_ktc(["emit", "--kind", "llvm-opt", "closure.mojo"], program_cache, tmp_path)
+    found = re.search(r"^define i64 @total_of\(.*?^}", done.stdout, re.MULTILINE | re.DOTALL)
+    assert found is not None, done.stderr
+    assert not re.search(r"\b(?:call|alloca|load|store)\b", found[0]), found[0]

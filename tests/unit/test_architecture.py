@@ -349,7 +349,7 @@ ROOMS = (
 )  # fmt: skip
 """The sub-packages of `elaborate/` in the order of processing; a room imports only rooms before it."""
 
-MAX_API = 34
+MAX_API = 35
 
 
 def elaborator_files() -> list[Path]:

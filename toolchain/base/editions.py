@@ -16,6 +16,11 @@ class Edition(Enum):
         """The other edition."""
         return Edition.Y2026 if self is Edition.Y2025 else Edition.Y2025
 
+    @property
+    def function_word(self) -> str:
+        """The word before function types, as messages show them."""
+        return "def" if self is Edition.Y2026 else "fn"
+
 
 EDITIONS = tuple(edition.value for edition in Edition)
 """Their names, as '--edition' and project files write them."""

@@ -21,8 +21,8 @@ from ktc.elaborate.expressions import (
 )
 from ktc.elaborate.functions import destructors, function_bodies
 from ktc.elaborate.generics import archetypes, parameter_binding
-from ktc.elaborate.instances import function_instances
-from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
+from ktc.elaborate.instances import callable_types, function_instances
+from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration, ElaborationApi
 from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance
 from ktc.elaborate.model.types import (
@@ -83,6 +83,7 @@ EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Result]] =
         ast.FString: lambda body, node, _: literals.fstring(body, node),
         ast.Comprehension: comprehensions.comprehension,
         ast.Star: lambda body, node, _: body.api.expr(body, node.value),
+        ast.Lambda: lambda body, node, _: literals.lambda_function(body, node),
         ast.FunctionType: lambda body, node, _: literals.function_type(body, node),
         ast.Slice: lambda body, node, _: literals.slice_of(body, node),
     }
@@ -220,6 +221,9 @@ class Dispatch(ElaborationApi):
 
     def fits_function(self, elab: Elaboration, have: FunctionTy, expected: FunctionTy) -> bool:
         return function_instances.fits_function(elab, have, expected)
+
+    def conforms_to_call(self, elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
+        return callable_types.conforms_to_call(elab, ty, trait)
 
     def function_as(self, elab: Elaboration, fn: FunctionValue, expected: FunctionTy) -> FunctionValue | None:
         return function_instances.function_as(elab, fn, expected)

@@ -1,9 +1,10 @@
 """Variables of this body and of the bodies around it."""
 
-from ktc.elaborate.builder import partial_moves
-from ktc.elaborate.model.declarations import FunctionInfo
+from ktc.base.records import replace
+from ktc.elaborate.builder import partial_moves, place_operations
+from ktc.elaborate.model.declarations import FunctionInfo, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import ConstValue
+from ktc.elaborate.model.types import ConstValue, StructTy
 from ktc.elaborate.model.values import FOREIGN, Binding, Place, RValue, Val, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.types import lookup
@@ -11,13 +12,38 @@ from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
 
+CLOSURE = "$closure"
+"""The argument of a closure's function that is the closure itself, with what it captured in its fields."""
+
+
+def _closure_field(body: Body, var: Var) -> Place | None:
+    """Return what a closure of edition 2026 captured; None if this is not the body of the closure."""
+    instance = body.frame.instance
+    if instance is None or instance.fn.owner is not var.body:
+        return None
+    own = find(body, CLOSURE)
+    assert isinstance(own, Var) and isinstance(own.value, Place) and isinstance(var.value, Place)
+    held = place_operations.field(body, own.value, var.name)
+    if var.kind == "capture":
+        return replace(held, mutable=False, read_only_reason=var.value.read_only_reason)
+    assert isinstance(held.ty, StructTy)
+    pointer = body.let(nodes.Load(held.pointer, types.PTR), types.PTR)
+    kind = held.ty.params[1]
+    assert isinstance(kind, Ty)
+    mutable, reason = var.value.mutable, var.value.read_only_reason
+    return Place(kind, pointer, mutable, read_only_reason=reason, loans=(), by_reference=True)
+
 
 def captured_variable(body: Body, var: Var) -> Place | None:
     """Return a variable of an enclosing body through the environment; None where there is none."""
+    if isinstance(var.body, StructInfo) and (held := _closure_field(body, var)) is not None:
+        return held
     if body.captures.env_value is None or body.frame.instance is None:
         return None
     around = body.frame.instance.fn.parent
     while around is not None and around is not var.body:
+        if around.frame.instance is not None and around.frame.instance.fn.owner is var.body:
+            break
         around = around.frame.instance.fn.parent if around.frame.instance is not None else None
     if around is None:
         return None
@@ -60,7 +86,7 @@ def capture_mode(fn: FunctionInfo, name: str) -> str:
     """Return how a nested function captures a variable: as its list says, else "var"; "" where the list has no word."""
     if fn.node.captures is None:
         return "var"
-    modes = {one: mode for mode, one in fn.node.captures}
+    modes = {one: mode for mode, one, _ in fn.node.captures}
     return modes.get(name, modes.get("", ""))
 
 

@@ -66,6 +66,10 @@ def convert(body: Body, value: Result, expected: Ty | None, span: Span, conventi
             )
         have, expected_name = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, expected)
         text = f"'{have}' does not convert to '{expected_name}'"
+        if isinstance(value.ty, StructTy) and value.ty.info.closure is not None and isinstance(expected, FunctionTy):
+            text = "a closure with captures does not convert to a pointer to a function"
+            help = "capture nothing ('{}'), or take it as an argument of a type 'F: def(…) -> …' that is a parameter"
+            body.fail(Code.TYPE_MISMATCH, text, span, help)
         help = division_hint(have, expected_name, span.source.text[span.start : span.end]) or conversion_help(
             have, expected_name
         )

@@ -6,12 +6,14 @@ from typing import TypeGuard
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.generics import function_types, parameter_binding, unification
+from ktc.elaborate.instances import callable_types
 from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.types import (
     Actual,
     ConstValue,
+    FunctionTy,
     FunctionValue,
     Metatype,
     Opaque,
@@ -20,6 +22,7 @@ from ktc.elaborate.model.types import (
     ParameterPack,
     PartialTy,
     StructTy,
+    TraitTy,
     UnboundParameter,
     is_symbolic,
 )
@@ -67,6 +70,8 @@ def infer(
             continue
         if is_literal(body, slot.value) and isinstance(expected, (UnboundParameter, StructTy)):
             later.append((slot, expected))
+        elif callable_types.takes_function(pattern, expected, slot.value):
+            bound.setdefault(expected, type_of(body, slot.value))  # type: ignore[arg-type]
         else:
             infer_one(body, slot, expected, bound)
         if isinstance(origin, UnboundParameter):
@@ -79,6 +84,10 @@ def infer(
             _infer_materialized(body, literal, kind_of, bound)
         elif bound.get(kind_of) is None:
             infer_one(body, literal, kind_of, bound)
+    for param in fn.node.params if elab.generics.callable_traits else ():
+        promised, found = pattern.params.get(param.name), bound.get(pattern.symbols[param.name])
+        if isinstance(promised, TraitTy) and isinstance(found, (StructTy, FunctionTy)):
+            callable_types.unify_call(elab, promised, found, bound)
     if made is not None and self_ty is not None:  # `out self: S[U]`: what U is the struct's own parameter is
         for own, its in zip(self_ty.params, map(unification.without_spread, made.params), strict=True):
             if isinstance(own, UnboundParameter) and isinstance(its, UnboundParameter) and its in bound:

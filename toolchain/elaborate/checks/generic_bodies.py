@@ -233,7 +233,9 @@ def _elaborate_alone(
     for inner in elab.coverage.nested:
         if inner.uid not in elab.instances.elaborated and inner.module is elab.modules.main:
             with contextlib.suppress(ErrorReported):
-                _elaborate_alone(elab, inner, None, False, inner.parent)
+                closure = inner.closure_type
+                around = inner.parent if closure is None else None
+                _elaborate_alone(elab, inner, closure if isinstance(closure, StructTy) else None, False, around)
     elab.coverage.nested.clear()
 
 

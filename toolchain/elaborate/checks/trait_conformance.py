@@ -190,9 +190,19 @@ def _needed(info: StructInfo, member: FunctionInfo) -> str:
     if isinstance(own, OverloadSet):
         only_raises = any(member.raises and not have.raises for have in own.functions)
         return "the trait's method raises: add 'raises', or write 'def'" if only_raises else ""
+    if isinstance(member.owner, TraitInfo) and member.owner.call is not None:
+        return f"write 'def {_call_head(member)}'"
     if member.node.head.only_passes:
         return f"write 'fn {_head(member)}'; a default that does nothing is 'return', not 'pass'"
     return f"write 'fn {_head(member)}'"
+
+
+def _call_head(member: FunctionInfo) -> str:
+    """Return how the method is declared that the trait of a function type asks for."""
+    owner = member.owner
+    assert isinstance(owner, TraitInfo)
+    written = owner.name.removeprefix("def")
+    return f"{member.name}(self{'' if written.startswith('()') else ', …'}){written[written.index(')') + 1 :]}"
 
 
 def _is_found_in_library(one: Diagnostic) -> bool:

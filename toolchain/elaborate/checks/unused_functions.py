@@ -7,6 +7,7 @@ others as instances.
 import contextlib
 
 from ktc.diag.codes import Code
+from ktc.elaborate.builder.variables import CLOSURE
 from ktc.elaborate.checks.default_argument_checks import check_defaults
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.functions import function_bodies
@@ -100,13 +101,18 @@ def _check_nested(elab: Elaboration) -> None:
     called = {fn.node for fn in elab.coverage.nested if fn.uid in elab.instances.elaborated}
     for fn in elab.coverage.nested:
         around = fn.parent.frame.instance
-        open_ = fn.node.params or any(arg.type is None for arg in fn.node.args) or archetypes.is_open(elab, fn)
+        open_ = (
+            fn.node.params
+            or any(arg.type is None and arg.name != CLOSURE for arg in fn.node.args)
+            or archetypes.is_open(elab, fn)
+        )
         if fn.module is not elab.modules.main or around is None or around.is_parametric or open_ or fn.node in called:
             continue
         called.add(fn.node)
         outer = elab.instances.enter_state(around.state)
         try:
-            _check_instance(elab, fn, None, fn.parent)
+            ty = fn.closure_type
+            _check_instance(elab, fn, ty if isinstance(ty, StructTy) else None, fn.parent if ty is None else None)
         finally:
             elab.instances.enter_state(outer)
     elab.coverage.nested.clear()

@@ -15,9 +15,7 @@ from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import UnitState
-from ktc.elaborate.model.types import (
-    ConstValue,
-)
+from ktc.elaborate.model.types import ConstValue, StructTy
 from ktc.elaborate.model.values import Place, RValue, Var
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types, walk
@@ -132,6 +130,8 @@ def _run_time_name(body: Body, span: Span) -> tuple[str, str]:
         var = variables.find(body, name)
         if isinstance(var, Var) and var.kind == "loop":
             return f"'{name}'", "write '@parameter' above the loop"
+        if isinstance(var, Var) and isinstance(var.ty, StructTy) and var.ty.info.closure is not None:
+            return f"the closure '{name}'", "pass it as an argument, of a type 'F: def(…) -> …' that is a parameter"
         if isinstance(var, Var):
             help = "make it a parameter of the function" if var.kind == "arg" else "declare it with 'alias'"
             return f"'{name}'", help

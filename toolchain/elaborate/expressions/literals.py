@@ -6,22 +6,40 @@ from fractions import Fraction
 from functools import partial
 from typing import NoReturn
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, variables
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.calls.writeback import fetched
+from ktc.elaborate.closures import closure_values
 from ktc.elaborate.expressions import members, names, operands
 from ktc.elaborate.generics import function_types
+from ktc.elaborate.generics.callable_traits import callable_trait
 from ktc.elaborate.generics.conformance import not_in_tuple
 from ktc.elaborate.generics.function_types import convention_of
-from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.declarations import OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionTy, Opaque, ParameterPack, StructTy, UnboundParameter
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    Opaque,
+    ParameterPack,
+    StructTy,
+    TraitTy,
+    UnboundParameter,
+)
 from ktc.elaborate.model.values import Arg, Place, Result, RValue, Val, Var
+from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
+
+_POINTERS = frozenset(("thin", "capturing", "escaping", "async"))
+"""Effects of a function type of edition 2026 whose values are functions, so that it is no trait."""
+_OF_2026 = ("thin", "abi")
+"""Effects that say nothing that the type of a function pointer does not say."""
 
 MAX_EXPONENT = 5000
 """Decimal exponents beyond this are out of the range of every float type, whatever the digits."""
@@ -184,12 +202,29 @@ def _is_reference(body: Body, name: str) -> bool:
     return isinstance(var, Var) and (var.kind == "ref" or is_item)
 
 
-def function_type(body: Body, node: ast.FunctionType) -> Result:
-    """Make a function type."""
+def lambda_function(body: Body, node: ast.Lambda) -> Result:
+    """Make a function without a name, or its closure."""
+    assert isinstance(node.function, ast.FunctionDecl)
+    fn = modules.function(body.elab, node.function, body.frame.module, None, Scope(body.frame.scope, "block"))
+    fn.parent = body
+    fn.closure_name = f"lambda {body.fresh()} of {body.frame.instance.symbol if body.frame.instance else ''}"
+    made = closure_values.closure(body, fn, "")
+    return FunctionValue(OverloadSet(fn.name, [fn])) if made is None else made
+
+
+def function_type(body: Body, node: ast.FunctionType) -> FunctionTy | TraitTy:
+    """Make a function type; in edition 2026 one without `thin` is the trait of what can be called so."""
+    ty = _function_type(body, node)
+    is_trait = body.frame.module.edition is Edition.Y2026 and not _POINTERS & set(node.effects)
+    return callable_trait(body.elab, ty, node, body.frame.scope, body.frame.module) if is_trait else ty
+
+
+def _function_type(body: Body, node: ast.FunctionType) -> FunctionTy:
     raises = node.raises or node.is_def
+    effects = tuple(effect for effect in node.effects if effect not in _OF_2026)
     args = [a for a in node.args if a.convention != "out"]
     if node.params or any(a.type is None or a.kind in ("star", "starstar") for a in args):
-        return FunctionTy(tuple(("", None) for _ in args), None, raises, node.effects, syntax=node)
+        return FunctionTy(tuple(("", None) for _ in args), None, raises, effects, syntax=node)
     kinds = tuple((convention_of(a), members.type_part(body, a.type)) for a in args)
     written = node.result or next((a.type for a in node.args if a.convention == "out"), None)
     result = members.type_part(body, written) if written is not None else well_known.library_type(body.elab, "NoneType")
@@ -198,7 +233,7 @@ def function_type(body: Body, node: ast.FunctionType) -> Result:
         ref = True
     error = members.type_part(body, node.error) if node.error is not None else None
     error = None if error is well_known.error_type(body.elab) else error
-    return function_types.function_type(body.elab, kinds, result, raises, node.effects, tuple(args), ref, error)
+    return function_types.function_type(body.elab, kinds, result, raises, effects, tuple(args), ref, error)
 
 
 def integer(body: Body, node: ast.IntLit) -> ConstValue:

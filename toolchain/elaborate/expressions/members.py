@@ -155,6 +155,10 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
             return ConstValue(well_known.library_type(elab, "Int"), len(items))
         case Ty() if name in triviality.FLAGS:  # of a function, or a value of the compiler's own
             return well_known.bool_constant(elab, triviality.is_trivial(elab, base, name))
+        case FunctionValue() if name == "copy" and (ty := elab.api.thin_type(elab, base)) is not None:
+            pointer = body.api.function_value(body, base, ty, body.at(node))
+            assert isinstance(pointer, RValue | Place)
+            return value_member(body, pointer, name, node)
         case FunctionValue():
             body.fail(Code.NO_MEMBER, f"a function has no member '{name}'", body.at(node), function_hint(name))
         case _:

@@ -8,6 +8,7 @@ from ktc.elaborate.calls.writeback import item_of, runs_after_operands
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals
 from ktc.elaborate.generics import function_types, parameter_binding
+from ktc.elaborate.generics.callable_traits import CALL
 from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
@@ -128,7 +129,12 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
         case UnboundParameter() | Opaque():
             raise Symbolic
         case RValue() | Place() | ConstValue():
-            return indexed_value(body, base, node)
+            call = struct_members.method_set(body.elab, base.ty, CALL)
+            if call is None or struct_members.method_set(body.elab, base.ty, "__getitem__") is not None:
+                return indexed_value(body, base, node)
+            assert isinstance(base.ty, StructTy)  # `f[4](x)` of a closure whose function has parameters
+            fn = FunctionValue(call, (), (), base.ty)
+            return Method(base, function_types.with_parameters(body.elab, fn, *evaluation.param_list(body, node)))
         case _:
             body.fail(
                 Code.NOT_CALLABLE, "this cannot be subscripted: it takes no parameters and no index", body.at(node)

@@ -170,13 +170,29 @@ def _bind_arguments(elab: Elaboration, body: Body, instance: Instance, argument:
 
 def _as_declared(elab: Elaboration, body: Body, sig: ArgumentSignature, fn: FunctionValue) -> FunctionValue:
     """Return a function whose arguments have the names that the declared type gives them."""
-    node = sig.node.type
-    if isinstance(node, ast.Name):
-        alias = lookup.find(elab, node.id, body.frame.scope, body.frame.module)
-        node = alias.node.value if isinstance(alias, AliasInfo) else None
-    if not isinstance(node, ast.FunctionType) or node.params or len(fn.overloads.functions) != 1:
+    node = _function_type(elab, body, sig.node.type)
+    if node is None or node.params or len(fn.overloads.functions) != 1:
         return fn
     return function_instances.with_names(fn, [arg.name for arg in node.args if arg.convention != "out"])
+
+
+def _function_type(elab: Elaboration, body: Body, node: ast.Expr | None) -> ast.FunctionType | None:
+    """Return the function type that an argument's type is, or that bounds the parameter that it is."""
+    match node:
+        case ast.FunctionType():
+            return node
+        case ast.Binary(left=left, right=right):
+            return _function_type(elab, body, left) or _function_type(elab, body, right)
+        case ast.Subscript(base=ast.Name(id="Some"), args=(bound,)):
+            return _function_type(elab, body, bound)
+        case ast.Name(id=name):
+            instance = body.frame.instance
+            assert instance is not None
+            bounds = [param.type for param in instance.fn.node.params if param.name == name]
+            found = None if bounds else lookup.find(elab, name, body.frame.scope, body.frame.module)
+            of_alias = found.node.value if isinstance(found, AliasInfo) else None
+            return _function_type(elab, body, bounds[0] if bounds else of_alias)
+    return None
 
 
 def _bind_one(

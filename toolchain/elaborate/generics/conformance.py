@@ -12,6 +12,7 @@ from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Instance
 from ktc.elaborate.model.types import (
     ConstValue,
+    FunctionTy,
     Opaque,
     ParameterArgument,
     PartialTy,
@@ -34,10 +35,11 @@ def missing_conformance(elab: Elaboration, ty: Ty, expected: TraitTy, asks: str 
         if not struct_members.conforms(elab, ty, struct_members.trait_type(elab, (trait,)))
     ] or list(expected.traits)
     named = " & ".join(trait.name for trait in missing)
-    text = f"'{type_printer.type_name(elab, ty)}' does not conform to '{named}'{asks}"
-    reason = Mismatch(
-        Code.UNSATISFIED_TRAIT, text, weight=2, hint=partial(_help, ty, missing, type_printer.type_name(elab, ty))
-    )
+    name = type_printer.type_name(elab, ty)
+    if name.startswith("fn(") and any(trait.call is not None for trait in missing):
+        name = f"def{name.removeprefix('fn')}"
+    text = f"'{name}' does not conform to '{named}'{asks}"
+    reason = Mismatch(Code.UNSATISFIED_TRAIT, text, weight=2, hint=partial(_help, ty, missing, name))
     reason.culprit = ty
     return reason
 
@@ -73,6 +75,9 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument
         raise Mismatch(Code.WRONG_PARAMETER_COUNT, text, weight=2)
     if isinstance(value, ConstValue) and isinstance(value.data, (int, tuple, float)):
         raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} must be a type", weight=2)
+    is_called = isinstance(value, FunctionTy) and any(trait.call is not None for trait in expected.traits)
+    if is_called and isinstance(value, FunctionTy) and not struct_members.conforms(elab, value, expected):
+        raise missing_conformance(elab, value, expected, f", as parameter '{param.name}' of {what} asks")
     if isinstance(value, StructTy) and not value.symbolic and not struct_members.conforms(elab, value, expected):
         if value.info.has_trait_error:
             raise ErrorReported
@@ -110,6 +115,8 @@ def _help(ty: Ty, missing: list[TraitInfo], shown: str) -> str:
         return hint
     if not isinstance(ty, StructTy) or ty.info.module.is_library or ty.info.bound is not None:
         return ""
+    if ty.info.closure is not None:
+        return "a closure has it if all that it captures with 'var' has" if missing[0].call is None else ""
     names = ", ".join(f"'{trait.name}'" for trait in missing)
     methods = [
         f"'{name}'" for trait in missing for name, member in trait.members.items()
@@ -126,6 +133,10 @@ def missing_trait_bound(
     """Report that the bound of a type parameter does not promise a member."""
     bound = ty.info.bound
     assert bound is not None
+    if name == "__init__" and isinstance(bound, TraitTy) and any(trait.call is not None for trait in bound.traits):
+        text = f"'{ty.info.name}' is a type here, for '{bound}' is a trait: it cannot be called itself"
+        help = "take the function as an argument of that type, or write 'thin' before '->' for a function"
+        elab.fail(Code.NOT_CALLABLE, text, span, help, instance)
     known = _traits_with(elab, name)
     help = f"declare a trait that has '{name}', and add it to the bound"
     if known:

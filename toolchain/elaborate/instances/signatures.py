@@ -7,6 +7,7 @@ from functools import partial
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import function_types, parameter_binding, unification
+from ktc.elaborate.generics.callable_traits import run_time_type
 from ktc.elaborate.generics.conformance import missing_conformance
 from ktc.elaborate.generics.function_effects import error_type
 from ktc.elaborate.generics.function_types import convention_of
@@ -50,7 +51,7 @@ def open_key(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parame
         return None
     if isinstance(have, list):
         have = have[0] if have else None
-    have = well_known.materialized(elab, have) if isinstance(kind, TraitTy) and isinstance(have, Ty) else have
+    have = run_time_type(elab, have, kind) if isinstance(kind, TraitTy) and isinstance(have, Ty) else have
     return struct_types.canonical(elab, have)
 
 
@@ -314,7 +315,7 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
             raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
         return made
     if isinstance(kind, TraitTy) and isinstance(have, Ty):
-        plain = well_known.materialized(elab, have)
+        plain = run_time_type(elab, have, kind)
         if not struct_members.conforms(elab, plain, kind):
             raise missing_conformance(elab, plain, kind)
         return struct_types.canonical(elab, plain)

@@ -121,6 +121,12 @@ class FunctionInfo:
         return self.node.raises or self.node.is_def
 
     @property
+    def closure_type(self) -> Ty | None:
+        """The type of the closure whose calls run it; None for what is no closure's function."""
+        owner = self.owner if isinstance(self.owner, StructInfo) and self.owner.closure is self else None
+        return next(iter(owner.instances.values()), None) if owner is not None else None
+
+    @property
     def title(self) -> str:
         """Its name in quotes, as messages show it: a constructor goes by its struct's name."""
         return f"'{self.owner.name if self.node.name == '__init__' and self.owner is not None else self.name}'"
@@ -212,6 +218,8 @@ class StructInfo:
     hidden_2026: dict[str, str] = field(default_factory=dict)
     """Members that edition 2026 calls otherwise only: the name there by the name here."""
     code_names: dict[int, str] | None = None
+    closure: "FunctionInfo | None" = None
+    """Of the struct of a closure, whose fields are its captures: the function that a call runs."""
 
     def span(self) -> Span:
         """Where its name stands."""
@@ -232,6 +240,8 @@ class TraitInfo:
     parents: "tuple[TraitInfo, ...] | None" = None
     names_2026: dict[str, str] = field(default_factory=dict)
     hidden_2026: dict[str, str] = field(default_factory=dict)
+    call: Ty | None = None
+    """Of `def(Int) -> Int`, the trait of what can be called so: the function type."""
 
     def span(self) -> Span:
         """Where its name stands."""

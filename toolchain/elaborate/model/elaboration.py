@@ -22,7 +22,7 @@ from ktc.elaborate.model.body_state import (
     OwnershipFacts,
 )  # fmt: skip
 from ktc.elaborate.model.build_options import Defines
-from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
+from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, TraitInfo, Ty
 from ktc.elaborate.model.elaboration_state import (
     CompileTime,
     Coverage,
@@ -174,6 +174,10 @@ class ElaborationApi:
 
     def fits_function(self, elab: "Elaboration", have: FunctionTy, expected: FunctionTy) -> bool:
         """Return whether a function type is a subtype of another."""
+        raise NotImplementedError
+
+    def conforms_to_call(self, elab: "Elaboration", ty: Ty, trait: TraitInfo) -> bool:
+        """Return whether values of a type can be called as the trait of a function type says."""
         raise NotImplementedError
 
     def function_as(self, elab: "Elaboration", fn: FunctionValue, expected: FunctionTy) -> FunctionValue | None:

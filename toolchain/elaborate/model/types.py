@@ -60,6 +60,8 @@ class StructTy(Ty):
     key: str = ""
 
     def __str__(self) -> str:
+        if self.info.closure is not None:
+            return FunctionValue(OverloadSet("", [self.info.closure])).described()
         if not self.params:
             return self.info.name
         shown = [show(value) for value in self.params[self.info.first_printed_param :]]
@@ -188,14 +190,13 @@ class FunctionValue:
         """Return what the function looks like, as far as its declaration says it."""
         if len(self.overloads.functions) != 1:
             return f"the overloads of '{self.overloads.name}'"
-        node = self.overloads.functions[0].node
-        text = self.overloads.functions[0].module.source.text
-        shown = ", ".join(
-            f"{a.convention} {_written(text, a.type)}".strip() if a.type is not None else a.name for a in node.args
-        )
-        effects = " raises" if self.overloads.functions[0].raises else ""
+        first = self.overloads.functions[0]
+        node, text = first.node, first.module.source.text
+        args = [arg for arg in node.args if not arg.name.startswith("$")]
+        shown = [f"{a.convention} {_written(text, a.type)}".strip() if a.type is not None else a.name for a in args]
         result = _written(text, node.result) if node.result is not None else "None"
-        return f"fn({shown}){effects} -> {result}"
+        word, effects = first.module.edition.function_word, " raises" if first.raises else ""
+        return f"{word}({', '.join(shown)}){effects} -> {result}"
 
 
 @record

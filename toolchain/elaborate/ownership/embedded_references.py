@@ -116,9 +116,13 @@ def _embedded(body: Body, value: Place | RValue) -> tuple[AccessPath, ...]:
     if not origins or any(one.kind == "any" for one in origins):
         return ()
     paths = of_inside(body, value)
-    root = paths[0][0] if len(paths) == 1 else None
-    is_known = isinstance(root, nodes.Argument) or (isinstance(root, nodes.Local) and bool(root.name))
-    return paths if is_known else ()
+    is_closure = isinstance(value.ty, StructTy) and value.ty.info.closure is not None
+    if len(paths) != 1 and not is_closure:
+        return ()
+    known = [
+        root for root, _ in paths if isinstance(root, nodes.Argument) or (isinstance(root, nodes.Local) and root.name)
+    ]
+    return paths if len(known) == len(paths) else ()
 
 
 def _is_read_only(node: ast.Expr | None) -> bool:

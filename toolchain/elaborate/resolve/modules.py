@@ -175,6 +175,9 @@ def function(
         decorate_function(fn, decorator, elab.reporter.sink)
     if not module.is_library:
         check_form(fn, elab.reporter.sink)
+        if node.captures is not None and module.edition is Edition.Y2026 and scope is module.scope:
+            text = f"'{name}' has a list of captures, and is no function inside of another one"
+            elab.reporter.sink.report(Diagnostic(Code.SYNTAX_ERROR, fn.span(), text, "leave the list out"))
     return fn
 
 

@@ -18,6 +18,7 @@ _MISSPELT = 0.8
 _MATERIALIZED = {"IntLiteral": "Int", "FloatLiteral": "Float64", "StringLiteral": "String"}
 
 
+_CAPTURED = re.compile(r"captured as '\w+ (\w+)', which is read only")
 _READ_ONLY = re.compile(r"the argument '(\w+)', which is read only")
 
 
@@ -49,16 +50,25 @@ def read_only_argument(name: str) -> str:
     return f"the argument '{name}', which is read only"
 
 
+def captured_read_only(mode: str, name: str) -> str:
+    """Return why a closure cannot change what it captured with a word of its list."""
+    return f"captured as '{mode} {name}', which is read only"
+
+
 def mutability_help(reason: str) -> str:
     """Return what to do where `read_only_argument` says why something cannot be changed."""
     found = _READ_ONLY.fullmatch(reason)
     if reason == A_LOOP_VARIABLE:
         return "write 'for ref …' to change the item, 'for var …' to change a copy of it"
+    if captured := _CAPTURED.fullmatch(reason):
+        return f"write 'mut {captured[1]}' in the list of captures"
     return f"declare it 'mut {found[1]}'" if found else ""
 
 
 def loop_help(name: str, reason: str) -> str:
-    """Return what to do about a change of a loop's variable, which `reason` says is read only."""
+    """Return what to do about a change of a loop's or a captured variable, which `reason` says is read only."""
+    if _CAPTURED.fullmatch(reason):
+        return mutability_help(reason)
     if reason != A_LOOP_VARIABLE:
         return ""
     return f"write 'for ref {name} in …' to change the item, 'for var {name} in …' to change a copy of it"

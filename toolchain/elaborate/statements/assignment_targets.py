@@ -15,7 +15,7 @@ from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue, ParameterPack, StructTy
 from ktc.elaborate.model.values import Arg, Place, Result, RValue, Val, Var
-from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE
+from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE, mutability_help
 from ktc.elaborate.statements import item_assignments, overwrites, variable_declarations
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes
@@ -42,7 +42,8 @@ def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
                 place = variables.outer_variable(body, found, target)
                 if isinstance(place, Place) and place.read_only_reason != "foreign":
                     if not place.mutable:
-                        body.fail(Code.CANNOT_MUTATE, f"'{target.id}' is read only", span)
+                        help = mutability_help(place.read_only_reason)
+                        body.fail(Code.CANNOT_MUTATE, f"'{target.id}' is read only", span, help)
                     overwrites.store_place(body, place, value, span, "")
                     return
             if not body.frame.module.is_library and overwrites.is_not_declared_by(body, target):

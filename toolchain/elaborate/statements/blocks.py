@@ -2,9 +2,10 @@
 
 from typing import NoReturn
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import dead_code, ir_values, locals, type_warnings, variables
-from ktc.elaborate.closures import captures
+from ktc.elaborate.closures import captures, closure_values
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions
 from ktc.elaborate.generics.refinement import assume, refined
@@ -12,7 +13,7 @@ from ktc.elaborate.kernels.launch_targets import targets_satisfying
 from ktc.elaborate.model.declarations import AliasInfo, ImportRef, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.values import Binding, Method
+from ktc.elaborate.model.values import Binding, Method, Var
 from ktc.elaborate.resolve import modules, overload_sets
 from ktc.elaborate.statements import unreachable, variable_declarations
 from ktc.elaborate.tree.argument_uses import names_in
@@ -191,7 +192,15 @@ def nested(body: Body, node: ast.FunctionDecl) -> None:
     fn.parent = body
     fn.parameter = fn.parameter or "capturing" in node.effects
     fn.closure_name = f"{fn.name} {body.fresh()} of {body.frame.instance.symbol if body.frame.instance else ''}"
-    captures.copy_captures(body, fn)
+    if body.frame.module.edition is Edition.Y2026 and not fn.parameter and "async" not in node.effects:
+        made = closure_values.closure(body, fn, fn.name)
+        if made is not None:
+            body.frame.scope.names[fn.name] = Var(fn.name, made.ty, made, fn.span(), "var", made.local, body)
+            if not body.frame.comptime:
+                body.elab.coverage.note_nested(fn)
+            return
+    else:
+        captures.copy_captures(body, fn)
     overload_sets.add_function(body.elab, body.frame.scope.names, fn)
     if not body.frame.module.is_library and not body.frame.comptime:
         body.elab.coverage.note_nested(fn)

@@ -44,6 +44,11 @@ def _replaced_in(node: object, found: set[str], whole: set[str] | None = None) -
             while isinstance(value, ast.Attribute):
                 value = value.value
             _names(value, found)
+        case ast.FunctionDecl(captures=captures) if captures:
+            taken = {name for mode, name, _ in captures if mode == "move"}
+            found |= taken
+            if whole is not None:
+                whole |= taken
         case ast.Assign(targets=targets):
             for target in [
                 *targets,

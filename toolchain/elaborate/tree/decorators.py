@@ -102,7 +102,7 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             _check_export(fn, decorator, sink)
         case "deprecated":
             fn.deprecated = argument or _replacement(decorator) or fn.name
-        case "parameter":
+        case "parameter" | "__parameter" if name == "parameter" or fn.module.edition is Edition.Y2026:
             fn.parameter = True
         case "unavailable":
             fn.unavailable = argument or fn.name

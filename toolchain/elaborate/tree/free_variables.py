@@ -15,20 +15,43 @@ def free_names(node: ast.FunctionDecl) -> set[str]:
     return used - declared_in(node.body) - {arg.name for arg in (*node.args, *node.params)} - {node.name}
 
 
+def captured_names(node: ast.FunctionDecl) -> set[str]:
+    """Return the names in a function's body that it does not declare; functions in it have names of their own."""
+    used, own = set[str](), {arg.name for arg in (*node.args, *node.params)}
+    work: list[object] = [node.body]
+    while work:
+        part = work.pop()
+        if isinstance(part, (tuple, list)):
+            work += part
+        elif isinstance(part, ast.FunctionDecl):
+            used |= captured_names(part) | {name for _, name, _ in part.captures or () if name}
+            own |= {part.name}
+            work += [part.args, part.params, part.result]
+        elif isinstance(part, ast.Node):
+            used |= {part.id} if isinstance(part, ast.Name) else set()
+            own |= declared_by(part)
+            work += [getattr(part, name) for name in field_names(type(part))]
+    return used - own
+
+
 def declared_in(value: object) -> set[str]:
     """Return the names that are declared anywhere in a node, or in one of several."""
     own: set[str] = set()
     for part in parts(value):
-        match part:
-            case ast.VarDecl(target=target) | ast.For(target=target) | ast.ForClause(target=target):
-                own |= _bound(target)
-            case ast.WithItem(name=name) | ast.Alias(name=name) | ast.FunctionDecl(name=name):
-                own.add(name)
-            case ast.Param(name=name) | ast.Handler(name=name) | ast.CasePattern(kind="bind", name=name):
-                own.add(name)
-            case _:
-                pass
+        own |= declared_by(part)
     return own
+
+
+def declared_by(node: ast.Node) -> set[str]:
+    """Return the names that one node declares."""
+    match node:
+        case ast.VarDecl(target=target) | ast.For(target=target) | ast.ForClause(target=target):
+            return _bound(target)
+        case ast.WithItem(name=name) | ast.Alias(name=name) | ast.FunctionDecl(name=name):
+            return {name}
+        case ast.Param(name=name) | ast.Handler(name=name) | ast.CasePattern(kind="bind", name=name):
+            return {name}
+    return set()
 
 
 def first_use(node: ast.FunctionDecl, name: str) -> ast.Node:

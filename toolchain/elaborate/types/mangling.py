@@ -68,12 +68,10 @@ def key_text(elab: Elaboration, value: object) -> str:
         case FunctionValue():
             fn = value.overloads.functions[0]
             owner = fn.owner.name if fn.owner else ""
-            where = f"{fn.module.name}:{owner}:{fn.name}:{fn.node.start if value.env is not None else ''}"
-            env = (
-                value.env.frame.instance.symbol
-                if value.env is not None and value.env.frame.instance is not None
-                else ""
-            )
+            around = fn.parent if value.env is None else value.env
+            where = f"{fn.module.name}:{owner}:{fn.name}:{fn.node.start if around is not None else ''}"
+            instance = around.frame.instance if around is not None else None
+            env = instance.symbol if instance is not None else ""
             given = key_text(elab, value.params) + key_text(elab, value.named) + key_text(elab, value.self_ty)
             return f"fn {where}{given}{env}"
         case FunctionTy(of=FunctionValue() as only):

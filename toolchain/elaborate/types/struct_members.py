@@ -222,6 +222,8 @@ def _all_parents(elab: Elaboration, trait: TraitInfo) -> list[TraitInfo]:
 def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
     if trait.name in ("AnyType", "UnknownDestructibility"):
         return True
+    if trait.call is not None:
+        return elab.api.conforms_to_call(elab, ty, trait)
     if trait.name == "Deinitable" and trait.module.is_library:
         return not isinstance(ty, StructTy) or ty.info.explicit_destroy is None
     if trait.name in _OF_REGISTERS and trait.module.is_library and isinstance(ty, StructTy) and ty.info.bound is None:

@@ -54,6 +54,8 @@ def qualified(elab: Elaboration, value: object, builtins: bool) -> str:
 def _qualified_struct(elab: Elaboration, ty: StructTy, builtins: bool) -> str:
     info = ty.info
     name = info.name
+    if info.closure is not None:
+        return str(ty)
     if builtins or not info.module.is_library or name not in _SHORT:
         name = f"{_package_of(info.module)}{_module_name(info.module)}.{name}"
     texts = [qualified(elab, param, builtins) for param in (*_unwritten(elab, ty), *ty.params)]
@@ -143,6 +145,8 @@ def shown(elab: Elaboration, value: object) -> str:
 
 def _struct(elab: Elaboration, ty: StructTy) -> str:
     name = ty.info.name
+    if ty.info.closure is not None:
+        return str(ty)
     if not ty.params:
         return name
     if ty.symbolic:

@@ -278,6 +278,13 @@ class FunctionType(Node):
 
 
 @entity
+class Lambda(Node):
+    """`lambda (args) effects {captures} -> result: value`; `function` returns the value."""
+
+    function: Node
+
+
+@entity
 class Param(Node):
     """One compile-time parameter or one run-time argument of a declaration.
 
@@ -305,5 +312,5 @@ class Param(Node):
 Expr = Union[
     Name, IntLit, FloatLit, StrLit, FString, BoolLit, NoneLit, EllipsisLit, TupleLit, Bound, ListLit, DictLit, SetLit,
     Comprehension, Unary, Binary, BoolOp, Compare, Ternary, Call, Subscript, Attribute, Slice, Transfer, Walrus,
-    Star, FunctionType, ConditionalTrait,
+    Star, FunctionType, Lambda, ConditionalTrait,
 ]  # fmt: skip

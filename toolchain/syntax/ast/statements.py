@@ -36,8 +36,8 @@ class FunctionHead:
         result: the type after `->`, or None.
         result_ref: what stands in `-> ref [a, b] T`; None if the result is no reference.
         effects: capturing, escaping, unified, async … as written.
-        captures: `unified {read a, mut b, var c}` gives (("read", "a"), …), `var c^` ("move", "c"); None if there is
-            no list.
+        captures: `{imm a, mut b, var c, var d^}` gives ("read", "a", …), ("mut", "b", …), ("var", "c", …) and
+            ("move", "d", …), each with the offset of its entry; a convention alone has the name "". None: no list.
         doc: the docstring or "".
         only_passes: of a trait's requirement: its body is `pass`, not `...`.
         error: the type after `raises`; None where none is written.
@@ -49,7 +49,7 @@ class FunctionHead:
     result_ref: tuple[Expr, ...] | None
     raises: bool
     effects: tuple[str, ...]
-    captures: tuple[tuple[str, str], ...] | None
+    captures: tuple[tuple[str, str, int], ...] | None
     where: tuple[Expr, ...]
     is_def: bool
     doc: str
@@ -142,7 +142,7 @@ class FunctionDecl(Node):
         return self.head.effects
 
     @property
-    def captures(self) -> tuple[tuple[str, str], ...] | None:
+    def captures(self) -> tuple[tuple[str, str, int], ...] | None:
         return self.head.captures
 
     @property

@@ -15,6 +15,8 @@ from ktc.syntax.lexing.lex_error import LexError
 from ktc.syntax.lexing.lexer import Tokens
 
 Kids = list[Any]
+_POINTERS = frozenset(("thin", "capturing", "escaping", "async"))
+"""Effects of function types of edition 2026 that are types of values."""
 
 
 class State:
@@ -88,6 +90,7 @@ class BaseBuilder:
         """Every argument has a type; in a method the first one, or `self`, needs none."""
         for at, arg in enumerate(args):
             if arg.type is not None:
+                self.check_no_trait(arg.type)
                 continue
             if (at > 0 and arg.name != "self") or arg.kind in ("star", "starstar") or arg.name == "cls":
                 self._wrong_type(arg)
@@ -95,6 +98,15 @@ class BaseBuilder:
                 self.receivers.setdefault(function, []).append(arg)
             else:
                 self._wrong_receiver(arg)  # at the beginning of a line stands no method
+
+    def check_no_trait(self, kind: "ast.Expr | None") -> None:
+        """Refuse a function type that is a trait in edition 2026, where a type is expected."""
+        is_def = isinstance(kind, ast.FunctionType) and self.text.startswith("def", kind.start)
+        if self.is_2026 and is_def and isinstance(kind, ast.FunctionType) and not _POINTERS & set(kind.effects):
+            text = "a function type without 'thin' is a trait, and no type of a value"
+            written = self.text[kind.start : kind.end]
+            help = f"write 'Some[{written}]' for an argument, or 'thin' before '->' for a pointer to a function"
+            self.errors.append(LexError(Code.TYPE_MISMATCH, kind.start, kind.end, text, " ".join(help.split())))
 
     def claim_methods(self, body: Sequence[ast.Node]) -> None:
         """The functions of a struct or trait are methods."""

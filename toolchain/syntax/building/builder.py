@@ -106,6 +106,7 @@ class StatementBuilder(BaseBuilder):
     def var_decl(self, kids: Kids, start: int, end: int) -> ast.VarDecl:
         _, target, type_, values = kids
         self.check_target(target, "what 'var' declares")
+        self.check_no_trait(type_)
         if type_ is not None and isinstance(target, ast.TupleLit) and not isinstance(type_, ast.TupleLit):
             self.wrong(type_.start, type_.end, "one type for several variables", "declare them one by one")
         value: Any = values[-1] if values else None

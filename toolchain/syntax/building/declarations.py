@@ -17,6 +17,8 @@ _UNTIL_2025 = {
 }  # fmt: skip
 """Conventions that edition 2026 does not have."""
 
+_CAPTURE_MODES = {"imm": "read"}
+
 BETWEEN = re.compile(r"(?:\s|#[^\n]*)*")
 """What lies between two tokens, or two statements."""
 
@@ -205,29 +207,29 @@ class DeclarationBuilder(BaseBuilder):
 
     # _fn_word params "(" fn_args ")" effects result
     def function_type(self, kids: Kids, start: int, end: int) -> ast.FunctionType:
-        word, params, args, (raises, error, effects, _), (type_, ref) = kids
+        word, params, args, (raises, error, effects), (type_, ref) = kids
         self.check_types(params)
-        is_def = self._is_def(word)
+        is_def = self._is_def(word, "write 'def', and 'thin' before '->'")
+        if not self.is_2026 and "thin" in effects:
+            self.refuse(start, end, "'thin'", "leave it out; in 'fn (…) -> …' it is understood")
         return ast.FunctionType(start, end, params, args, type_, ref, raises, effects, is_def, error)
 
-    def _is_def(self, word: int) -> bool:
+    def _is_def(self, word: int, instead: str = "write 'def'") -> bool:
         """Return whether a function raises by its first word, `def`; edition 2026 has only `def`, without that."""
         is_def = self.word(word) == "def"
         if self.is_2026 and not is_def:
-            self.refuse(self.token_starts[word], self.token_ends[word], "'fn'", "write 'def'")
+            self.refuse(self.token_starts[word], self.token_ends[word], "'fn'", instead)
         return is_def and not self.is_2026
 
     # ---- functions ----
 
     # effect*
-    def effects(self, kids: Kids, start: int, end: int) -> tuple[bool, ast.Expr | None, tuple[str, ...], object]:
-        """Return (raises, type of errors, effects, captures)."""
+    def effects(self, kids: Kids, start: int, end: int) -> tuple[bool, ast.Expr | None, tuple[str, ...]]:
+        """Return (raises, type of errors, the other effects)."""
         if not kids:
-            return False, None, (), None
-        names = tuple(name for name, _ in kids if name != "raises")
-        captures = next((captured for name, captured in kids if name == "unified"), None)
+            return False, None, ()
         raises = [error for name, error in kids if name == "raises"]
-        return bool(raises), next(iter(raises), None), names, captures
+        return bool(raises), next(iter(raises), None), tuple(name for name, _ in kids if name != "raises")
 
     # "raises" error_type?
     def effect_raises(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
@@ -241,24 +243,50 @@ class DeclarationBuilder(BaseBuilder):
         return "capturing", None
 
     def effect_escaping(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
+        if self.is_2026:
+            help = "list what the function captures: '{var x}' for a copy that it owns, '{var x^}' for the value itself"
+            self.refuse(start, end, "'escaping'", help)
         return "escaping", None
 
-    # "unified" "{" (capture ("," capture)* ","?)? "}"
     def effect_unified(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
-        return "unified", tuple(kids)
-
-    def effect_unified_type(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
+        if self.is_2026:
+            self.refuse(start, end, "'unified'", "leave it out; the list of captures stands alone")
         return "unified", None
 
-    # NAME | (CONVENTION | VAR | REF) NAME | VAR NAME TRANSFER
-    def capture(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
+    def effect_thin(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
+        return "thin", None
+
+    # "abi" "(" STRING ")"
+    def effect_abi(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
+        if self.text[self.token_starts[kids[0]] : self.token_ends[kids[0]]].strip("\"'") != "C":
+            self.wrong(start, end, "the only other calling convention is that of C", "write 'abi(\"C\")'")
+        return "abi", None
+
+    def captures_none(self, kids: Kids, start: int, end: int) -> None:
+        return None
+
+    # "{" (capture ("," capture)* ","?)? "}"
+    def capture_list(self, kids: Kids, start: int, end: int) -> tuple[tuple[str, str, int], ...]:
+        seen = set[str]()
+        for _, name, at in kids if self.is_2026 else ():
+            if name in seen:
+                text = f"'{name}' is captured twice" if name else "the list says twice how other variables are captured"
+                self.wrong(at, at + max(len(name), 3), text, "leave one of them out")
+            seen.add(name)
+        return tuple(kids)
+
+    # NAME | (CONVENTION | VAR | REF) NAME | VAR? NAME TRANSFER
+    def capture(self, kids: Kids, start: int, end: int) -> tuple[str, str, int]:
         words = [self.word(token) for token in kids]
-        if len(words) == 3:
-            return "move", words[1]
+        if self.is_2026 and words[0] == "read":
+            self.refuse(start, start + len("read"), "'read'", "write 'imm'")
+        if words[-1] == "^":
+            return "move", words[-2], start
         if len(words) == 2:
-            return words[0], words[1]
-        alone = words[0] in ("read", "mut", "var", "ref")  # a default for whatever is captured
-        return (words[0], "") if alone else ("", words[0])
+            return _CAPTURE_MODES.get(words[0], words[0]), words[1], start
+        if words[0] in ("imm", "read", "mut", "var", "ref"):  # for each variable that is not named
+            return _CAPTURE_MODES.get(words[0], words[0]), "", start
+        return "read" if self.is_2026 else "", words[0], start
 
     def result_none(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, tuple[ast.Expr, ...] | None]:
         return None, None
@@ -267,6 +295,7 @@ class DeclarationBuilder(BaseBuilder):
     def result_type(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, tuple[ast.Expr, ...] | None]:
         if isinstance(kids[0], ast.TupleLit):
             self.wrong(kids[0].start, kids[0].end, "a tuple of types is not a type", "write 'Tuple[…]'")
+        self.check_no_trait(kids[0])
         return kids[0], None
 
     # "->" REF expr | "->" REF_ORIGIN "[" expr_list "]" expr
@@ -277,9 +306,9 @@ class DeclarationBuilder(BaseBuilder):
     def wheres(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr, ...]:
         return tuple(condition for clause in kids for condition in clause)
 
-    # _fn_word NAME params "(" param_list ")" effects result wheres ":" block
+    # _fn_word NAME params "(" param_list ")" effects captures result wheres ":" block
     def function(self, kids: Kids, start: int, end: int) -> ast.FunctionDecl:
-        word, name, params, args, (raises, error, effects, captures), (type_, ref), where, block = kids
+        word, name, params, args, (raises, error, effects), captures, (type_, ref), where, block = kids
         self.check_types(params)
         self.check_arguments(args, start)
         for arg in args:
@@ -290,10 +319,31 @@ class DeclarationBuilder(BaseBuilder):
         doc, body = docstring(block)
         where = (*conditions(params), *where)
         at, is_def = self.token_starts[name], self._is_def(word)
+        self._check_captures(captures, effects, at, len(self.word(name)))
         if is_def and raises:
             self.wrong(start, at + len(self.word(name)), "a 'def' raises already", "leave 'raises' out, or write 'fn'")
         head = ast.FunctionHead(params, args, type_, ref, raises, effects, captures, where, is_def, doc, False, error)
         return ast.FunctionDecl(start, end, self.word(name), at, (), head, body)
+
+    def _check_captures(self, captures: object, effects: tuple[str, ...], at: int, length: int) -> None:
+        """Refuse what edition 2025 does not have: a list of captures without 'unified', other conventions."""
+        if self.is_2026:
+            return
+        for name, shown in (("thin", "'thin'"), ("abi", "'abi'")):
+            if name in effects:
+                self.refuse(at, at + length, shown, "leave it out; '@export' gives a function the convention of C")
+        if captures is not None and "unified" not in effects:
+            self.refuse(at, at + length, "a list of captures", "leave it out, or write 'unified' before it")
+
+    # "lambda" params "(" param_list ")" effects captures result ":" expr
+    def lambda_function(self, kids: Kids, start: int, end: int) -> ast.Lambda:
+        params, args, (raises, error, effects), captures, (type_, ref), value = kids
+        self.check_types(params)
+        self.check_arguments(args, start)
+        captures = (("read", "", start),) if captures is None else captures
+        head = ast.FunctionHead(params, args, type_, ref, raises, effects, captures, (), False, "", False, error)
+        body = (ast.Return(value.start, value.end, value),)
+        return ast.Lambda(start, end, ast.FunctionDecl(start, end, "lambda", start, (), head, body))
 
     # ASYNC function
     def async_function(self, kids: Kids, start: int, end: int) -> ast.FunctionDecl:

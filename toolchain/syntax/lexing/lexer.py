@@ -49,6 +49,8 @@ _CONVENTIONS = frozenset(("read", "mut", "out", "owned", "deinit", "inout", "bor
 _CONVENTIONS_2026 = _CONVENTIONS | {"imm"}
 _AHEAD = frozenset(("ref", "alias", "comptime", "async"))
 _SOFT = ("raises", "where", "capturing", "escaping", "unified", "ref")
+_EFFECTS = ("thin", "abi")
+"""Names, unless they stand behind a bracket or a name: among the effects of a function."""
 # Words of other languages; no rule takes them, so that `errors` can say what there is instead.
 FOREIGN = frozenset(("lambda", "class", "assert", "del", "global", "nonlocal", "yield", "let"))
 _WORDS_2026 = ("match", "case")
@@ -80,16 +82,19 @@ class Lexer:
     def __init__(self, tables: Tables, edition: Edition = Edition.Y2025) -> None:
         self.edition = edition
         self.conventions = _CONVENTIONS if edition is Edition.Y2025 else _CONVENTIONS_2026
-        self.ahead = _AHEAD | self.conventions
+        self.declaring = _AHEAD | self.conventions
+        self.ahead = self.declaring | frozenset(_EFFECTS)
         number = tables.number
         self.words = dict(tables.words)
         self.augmented = number("AUGMENTED")
         for op in ("+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "&", "|", "^"):
             self.words[op + "="] = self.augmented
         # No rule takes -1: an operator or a word that only other languages have.
-        self.words.update(dict.fromkeys(FOREIGN - {"assert"}, -1))
+        takes = {"assert"} if edition is Edition.Y2025 else {"assert", "lambda"}
+        self.words.update(dict.fromkeys(FOREIGN - takes, -1))
         for word in _WORDS_2026 if edition is Edition.Y2025 else ():
             self.words.pop(word)
+        self.effects = {word: self.words.pop(word) for word in _EFFECTS}
         self.name, self.integer, self.floating, self.string = map(number, ("NAME", "INT", "FLOAT", "STRING"))
         self.newline, self.indent, self.dedent = map(number, ("_NEWLINE", "_INDENT", "_DEDENT"))
         self.end = number("$END")
@@ -100,6 +105,8 @@ class Lexer:
             [self.words[w] for w in _SOFT if w in self.words]
             + [self.ref, self.ref_origin, self.convention, self.asynchronous]
         )
+        ends = (")", "]", "raises", "capturing")
+        self.before_effects = frozenset((self.name, *self.effects.values(), *(self.words[w] for w in ends)))
         # What may follow `^` when it is the operator: the first token of an operand.
         operands = ("(", "[", "{", "-", "+", "~", "True", "False", "None", "...")
         literals = (self.name, self.integer, self.floating, self.string)
@@ -331,6 +338,12 @@ class _Run(LiteralReader):
                 return False
         return False
 
+    def _is_effect(self, index: int) -> bool:
+        """Return whether `thin` or `abi` stands behind the arguments or another effect, and is no name."""
+        before = self.types[index - 1] if index else -1
+        word = self.text[self.starts[index - 1] : self.ends[index - 1]]
+        return before in self.lexer.before_effects and (before != self.lexer.name or word not in self.lexer.declaring)
+
     def settle(self) -> None:
         """Decide the tokens that depend on what follows; right to left, since one such may follow another."""
         lexer, types, text = self.lexer, self.types, self.text
@@ -343,6 +356,9 @@ class _Run(LiteralReader):
                     types[index] = lexer.transfer
                 continue
             if index and types[index - 1] == lexer.dot:
+                continue
+            if word in lexer.effects:
+                types[index] = lexer.effects[word] if self._is_effect(index) else lexer.name
                 continue
             named = following == lexer.name or following in lexer.soft
             starred = following in (words["*"], words["**"])

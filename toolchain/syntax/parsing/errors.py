@@ -58,7 +58,7 @@ def next_declaration(text: str, after: int) -> int:
 def describe(failure: Failure) -> LexError:
     """Return the error to report."""
     general = (
-        foreign_keyword, _unclosed, _indentation, _condition, _handler, foreign_operator, _clause, _colon,
+        foreign_keyword, _unclosed, _indentation, _condition, _lambda, _handler, foreign_operator, _clause, _colon,
         foreign_form, _keyword, _newer, _misspelt,
     )  # fmt: skip
     for explain in general:
@@ -162,6 +162,14 @@ def _colon(failure: Failure) -> LexError | None:
     error = error_at(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}", help)
     error.missing = ":"
     return error
+
+
+def _lambda(failure: Failure) -> LexError | None:
+    """`lambda x: x + 1`."""
+    if failure.before() != "lambda" or "(" not in failure.fitting:
+        return None
+    text = "the arguments of a 'lambda' stand in brackets, with their types"
+    return error_at(failure, text, "write 'lambda (x: Int) -> Int: …', without arguments 'lambda () -> Int: …'")
 
 
 def _keyword(failure: Failure) -> LexError | None:
