@@ -69,7 +69,7 @@ def _argument_of(body: Body, kind: object, given: Sequence[Arg], span: Span) -> 
         arg.span
         for arg in given
         if (have := parameter_inference.type_of(body, arg.value)) is not None
-        and well_known.materialized(body.elab, have) is kind
+        and kind in (have, well_known.materialized(body.elab, have))
     )
     return next(found, span)
 

@@ -38,7 +38,7 @@ from ktc.syntax import ast
 
 _POINTERS = frozenset(("thin", "capturing", "escaping", "async"))
 """Effects of a function type of edition 2026 whose values are functions, so that it is no trait."""
-_OF_2026 = ("thin", "abi")
+_NOT_IN_TYPE = ("thin", "abi")
 """Effects that say nothing that the type of a function pointer does not say."""
 
 MAX_EXPONENT = 5000
@@ -213,15 +213,19 @@ def lambda_function(body: Body, node: ast.Lambda) -> Result:
 
 
 def function_type(body: Body, node: ast.FunctionType) -> FunctionTy | TraitTy:
-    """Make a function type; in edition 2026 one without `thin` is the trait of what can be called so."""
+    """Make a function type; one without `thin` is a trait in edition 2026, in the library one that is `unified`."""
     ty = _function_type(body, node)
-    is_trait = body.frame.module.edition is Edition.Y2026 and not _POINTERS & set(node.effects)
+    module, effects = body.frame.module, set(node.effects)
+    is_trait = (
+        "unified" in effects if module.is_library else module.edition is Edition.Y2026 and not _POINTERS & effects
+    )
     return callable_trait(body.elab, ty, node, body.frame.scope, body.frame.module) if is_trait else ty
 
 
 def _function_type(body: Body, node: ast.FunctionType) -> FunctionTy:
     raises = node.raises or node.is_def
-    effects = tuple(effect for effect in node.effects if effect not in _OF_2026)
+    left_out = (*_NOT_IN_TYPE, "unified") if body.frame.module.is_library else _NOT_IN_TYPE
+    effects = tuple(effect for effect in node.effects if effect not in left_out)
     args = [a for a in node.args if a.convention != "out"]
     if node.params or any(a.type is None or a.kind in ("star", "starstar") for a in args):
         return FunctionTy(tuple(("", None) for _ in args), None, raises, effects, syntax=node)

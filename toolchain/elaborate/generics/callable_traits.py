@@ -28,7 +28,8 @@ def callable_trait(
         inner = Scope(scope, "function")
         head = _head(node, inner) if ty.syntax is not None else _head_of_types(ty, node, inner)
         declared = ast.FunctionDecl(node.start, node.end, CALL, node.start, (), head, None)
-        trait = ast.TraitDecl(node.start, node.end, shown(ty), node.start, (), (), (), (), "")
+        name = _written(node, module) if ty.syntax is not None else shown(ty)
+        trait = ast.TraitDecl(node.start, node.end, name, node.start, (), (), (), (), "")
         movable = modules.prelude_name(elab, "Movable")
         parents = (movable,) if isinstance(movable, TraitInfo) else ()
         known = TraitInfo(trait.name, trait, module, next(elab.modules.ids), module.scope, parents=parents, call=ty)
@@ -51,6 +52,12 @@ def run_time_type(elab: Elaboration, have: Ty, kind: TraitTy) -> Ty:
 def shown(ty: FunctionTy) -> str:
     """Return a function type as edition 2026 writes it."""
     return f"def{str(ty).removeprefix('fn')}"
+
+
+def _written(node: ast.FunctionType, module: ModuleInfo) -> str:
+    """Return a function type as its text has it, in the words of edition 2026."""
+    text = " ".join(module.source.text[node.start : node.end].split())
+    return f"def{text[len('fn') if text.startswith('fn') else len('def') :]}".replace(" unified", "")
 
 
 def _head(node: ast.FunctionType, scope: Scope) -> ast.FunctionHead:

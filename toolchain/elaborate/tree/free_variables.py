@@ -55,9 +55,9 @@ def declared_by(node: ast.Node) -> set[str]:
 
 
 def first_use(node: ast.FunctionDecl, name: str) -> ast.Node:
-    """Return where a function's body names something first."""
+    """Return where a function's body names something first, or the function where only captures in it name it."""
     uses = [part for part in parts(node.body) if isinstance(part, ast.Name) and part.id == name]
-    return min(uses, key=lambda part: part.start)
+    return min(uses, key=lambda part: part.start, default=node)
 
 
 def _bound(target: object) -> set[str]:
