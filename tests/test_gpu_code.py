@@ -238,3 +238,71 @@ def test_constant_memory_keeps_its_name(tmp_path: Path, program_cache: Path, wor
 """
     text = ptx(body, tmp_path, program_cache, workers)
     assert re.findall(r"^\.visible \.const .*\.b8 (.*);", text, re.MULTILINE) == ["factors[16]", "shift[4]"], text
+
+
+TENSORS = """
+from gpu import barrier, block_idx, thread_idx
+from gpu.host import DeviceContext
+from gpu.memory import AddressSpace
+from layout import Layout, LayoutTensor
+from layout.tile_layout import row_major
+from layout.tile_tensor import TileTensor, stack_allocation
+
+alias square = row_major[64, 64]()
+alias threads = LAYOUT(8, 4)
+
+
+fn kernel(c: TENSOR[MutAnyOrigin], a: TENSOR[ImmutAnyOrigin]):
+    var left = SHARED
+    var x = Int(thread_idx.x)
+    var y = Int(block_idx.y)
+    var sum: Float32 = 0
+    for step in range(4):
+        left[x // 16, x % 16] = a.tile[16, 16](y, step)[x // 16, x % 16]
+        barrier()
+        @parameter
+        for k in range(16):
+            sum += rebind[Float32](left[x // 16, k] * a[k, x])
+        barrier()
+    var share = a.tile[16, 32](y, 0).vectorize[1, 4]().distribute[threads](THREAD)
+    var to = c.tile[16, 32](y, 1).vectorize[1, 4]().distribute[threads](THREAD)
+    to[1, 1] = share[0, 1] * sum
+
+
+def main():
+    var ctx = DeviceContext()
+    var p = ctx.enqueue_create_buffer[DType.float32](64 * 64)
+    ctx.enqueue_function_checked[kernel, kernel](MADE, grid_dim=1, block_dim=32)
+"""
+AS_LAYOUT_TENSOR = {
+    "LAYOUT(8, 4)": "Layout.row_major(8, 4)",
+    "TENSOR": "LayoutTensor[DType.float32, Layout.row_major(64, 64), ",
+    "SHARED": "LayoutTensor[DType.float32, Layout.row_major(16, 16), MutAnyOrigin, address_space="
+    "AddressSpace.SHARED].stack_allocation()",
+    "THREAD": "thread_idx.x",
+}
+AS_TILE_TENSOR = {
+    "LAYOUT(8, 4)": "row_major[8, 4]()",
+    "TENSOR": "TileTensor[DType.float32, __type_of(square), ",
+    "SHARED": "stack_allocation[DType.float32, address_space=AddressSpace.SHARED](row_major[16, 16]())",
+    "THREAD": "Int(thread_idx.x)",
+}
+
+
+def test_tile_tensors_are_as_fast(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """A kernel has the same PTX with tile tensors as with layout tensors: tiles, vectors, shares, shared memory."""
+    made = []
+    for words, argument in ((AS_LAYOUT_TENSOR, "{}"), (AS_TILE_TENSOR, "{}, square")):
+        text = TENSORS
+        for word, meaning in words.items():
+            text = text.replace(f"{word}[", meaning).replace(word, meaning)
+        tensor = words["TENSOR"]
+        values = ", ".join(
+            f"{tensor}{origin}]({argument.format('p')})" for origin in ("MutAnyOrigin", "ImmutAnyOrigin")
+        )
+        source = tmp_path / "program.kpy"
+        source.write_text(text.replace("MADE", values), "utf-8")
+        (module,) = device_modules(source, ["sm_90"], Cache(program_cache))["sm_90"]
+        asm = images([module], {module.kernel: {"asm"}}, 3, workers=workers)[module.kernel].data["asm"].decode()
+        made.append(re.sub(r"\$\d+", "", asm.replace(module.kernel, "kernel")))
+    assert made[0] == made[1]
