@@ -228,6 +228,14 @@ def test_a_function_that_needs_an_unlisted_variable_is_compiled_with_the_program
     assert said == subprocess.run([tmp_path / "out"], capture_output=True, text=True, check=True).stdout != ""
 
 
+def apart(folder: Path, cache: Path, accelerators: str) -> set[str]:
+    """Return the titles of what the archive must have for a program with a kernel."""
+    one = session(folder, cache, KERNELS, accelerators=accelerators)
+    library = replace(kept_library.kept(one.config, one.cache), functions={}, variables=frozenset())
+    units = pipeline._front(one, None, library).host.apart
+    return {unit.functions[symbol].title for symbol, unit in units.items() if symbol in unit.functions}
+
+
 def test_what_is_compiled_apart_are_long_functions_of_the_library(tmp_path: Path, program_cache: Path) -> None:
     pipeline.build(session(tmp_path, program_cache, KERNELS))
     packed = code(tmp_path, program_cache).functions
@@ -235,10 +243,16 @@ def test_what_is_compiled_apart_are_long_functions_of_the_library(tmp_path: Path
     functions = [one for one in map(declarations.get, packed) if one is not None]
     assert len(functions) == len(declarations) and declarations.get("nothing") is None
     assert not any(function.body or function.inline == "always" for function in functions)
-    titles = {function.title for function in functions}
-    assert {"DriverKernels.load", "start_on_gpu"} <= titles
+    titles = apart(tmp_path, program_cache, "sm_90")
+    assert {"DriverKernels.load", "start_on_gpu", "start_on_cpu"} <= titles
     assert not any("_launch_on" in title for title in titles)  # it depends on the program's targets
     assert "String.byte_length" not in titles  # short: LLVM inlines it
+
+
+def test_a_program_for_the_cpu_links_nothing_of_gpus(tmp_path: Path, program_cache: Path) -> None:
+    titles = apart(tmp_path, program_cache, "cpu")
+    assert "start_on_cpu" in titles
+    assert not {"DriverKernels.load", "DriverMemory.__init__", "start_on_gpu", "_open_gpu"} & titles
 
 
 def test_what_devices_need_is_on_the_list(program_cache: Path) -> None:
