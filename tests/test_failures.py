@@ -255,3 +255,49 @@ def test_the_jit_tells_the_same(program: Path, program_cache: Path) -> None:
     done = run_ktc([*words, "stack"], program_cache, program.parent)
     assert done.returncode == 128 + signal.SIGSEGV
     assert "stack overflow" in done.stderr
+
+
+POSITIONS = """
+from std.sys import argv
+
+
+def main() raises:
+    var what = String(argv()[1])
+    var at = len(argv())
+    var list: List[Int] = [1, 2]
+    if what == "list":
+        print(list[at])
+    if what == "negative":
+        print(list[-at])
+    if what == "slice":
+        print(list[0:at + 1])
+    if what == "order":
+        print(list[at:at - 1])
+    if what == "array":
+        print([1, 2][at])
+    if what == "pop":
+        print(list.pop(at))
+    if what == "byte":
+        print(String("é")[byte=at - 1])
+    if what == "grapheme":
+        print(String("é")[grapheme=at])
+"""
+
+
+def test_positions_of_edition_2026_lie_within_the_sequence(program_cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "positions.mojo").write_text(POSITIONS)
+    done = run_ktc(["build", "-g0", "positions.mojo", "-o", "positions"], program_cache, tmp_path)
+    assert done.returncode == 0, done.stderr
+    outside = "is out of bounds, valid range is 0 to"
+    for what, text in (
+        ("list", f"10:19: Assert Error: index 2 {outside} 1"),
+        ("negative", f"12:19: Assert Error: index -2 {outside} 1"),
+        ("slice", f"14:19: Assert Error: slice end index 3 {outside} 2"),
+        ("order", "16:19: Assert Error: slice start index 2 is greater than slice end index 1"),
+        ("array", f"18:21: Assert Error: index 2 {outside} 1"),
+        ("pop", f"20:23: Assert Error: index 2 {outside} 1"),
+        ("byte", "22:26: Assert Error: position 1 is not the start of a code point"),
+        ("grapheme", f"24:26: Assert Error: index 2 {outside} 0"),
+    ):
+        code, said, _ = fail(tmp_path / "positions", what)
+        assert (code, said) == (-signal.SIGILL, f"At: positions.mojo:{text}\n"), what

@@ -102,7 +102,7 @@ def choose(
     """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
     best: list[Candidate] = []
     failures: list[tuple[FunctionInfo, Mismatch]] = []
-    functions = [fn for fn in fns.seen_in(body.frame.module.edition) if fn.implicit or not implicit_only]
+    functions = [fn for fn in fns.seen_from(body.frame.module) if fn.implicit or not implicit_only]
     names = {arg.name for arg in kw}
     fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
     if len(fitting) > 1 or implicit_only:

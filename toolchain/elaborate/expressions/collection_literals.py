@@ -6,6 +6,7 @@ stays a `CollectionLiteral` until the function is chosen, because the declared t
 
 from functools import partial
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
@@ -46,8 +47,11 @@ def argument_or_literal(body: Body, node: ast.Expr) -> Arg:
 def index_or_literal(body: Body, base: Result, node: ast.Expr) -> Arg:
     """Elaborate an index; a slice of a type that is not the library's may become what its method takes."""
     ty = getattr(base, "ty", None)
-    if not isinstance(node, ast.Slice) or not isinstance(ty, StructTy) or ty.info.module.is_library:
+    if not isinstance(node, ast.Slice) or not isinstance(ty, StructTy):
         return argument_or_literal(body, node)
+    if ty.info.module.is_library:
+        is_told_apart = body.frame.module.edition is Edition.Y2026 and _tells_steps_apart(body, ty)
+        return Arg(literals.stepped_or_not(body, node), body.at(node)) if is_told_apart else operands.arg(body, node)
     literal = CollectionLiteral("Slice", tuple(literals.slice_parts(body, node)), (), node, None)
     own = well_known.library_type(body.elab, "Slice")
     inits = struct_members.method_set(body.elab, own, "__init__")
@@ -55,6 +59,13 @@ def index_or_literal(body: Body, base: Result, node: ast.Expr) -> Arg:
     if overload_resolution.choose(body, inits, own, (), (), list(literal.items), [], body.at(node), quiet=True):
         literal.ty = own
     return Arg(literal, body.at(node))
+
+
+def _tells_steps_apart(body: Body, ty: StructTy) -> bool:
+    """Return whether a type of the library has overloads for slices with and without a step."""
+    getter = struct_members.method_set(body.elab, ty, "__getitem__")
+    kinds = [arg.type for fn in getter.functions for arg in fn.node.args] if getter is not None else []
+    return any(isinstance(kind, ast.Name) and kind.id == "ContiguousSlice" for kind in kinds)
 
 
 def operand_or_literal(body: Body, node: ast.Expr) -> Result:
@@ -88,10 +99,18 @@ def _literal(
     kinds = [_common_element(body, part) for part in ([first, second] if name == "Dict" else [first])]
     if None not in kinds:
         try:
-            literal.ty = parameter_binding.library_struct(body.elab, name, tuple(kinds))
+            literal.ty = _own_type(body, literal, tuple(kinds))
         except Mismatch as reason:
             literal.mismatch = reason  # another collection may be expected
     return literal
+
+
+def _own_type(body: Body, literal: CollectionLiteral, kinds: tuple[Ty | None, ...]) -> StructTy:
+    """Return the type of a collection literal that no other is expected of: in edition 2026 `[1, 2]` is an array."""
+    if literal.name == "List" and literal.items and body.frame.module.edition is Edition.Y2026:
+        count = ConstValue(well_known.library_type(body.elab, "Int"), len(literal.items))
+        return parameter_binding.library_struct(body.elab, "InlineArray", (*kinds, count))
+    return parameter_binding.library_struct(body.elab, literal.name, kinds)
 
 
 def collection_literal(
@@ -100,6 +119,17 @@ def collection_literal(
     """Make a list or a set."""
     keywords = node.keywords if isinstance(node, ast.SetLit) else ()
     return build_collection(body, _literal(body, name, items, (), node, keywords), expected)
+
+
+def literal_of(body: Body, node: ast.ListLit | ast.SetLit | ast.DictLit, name: str) -> Val:
+    """Make a collection of the library whose elements' types only the literal says: `var x: List = [1, 2]`."""
+    literal = argument_or_literal(body, node).value
+    assert isinstance(literal, CollectionLiteral)
+    if literal.name != name or literal.ty is None or literal.keywords:
+        return build_collection(body, literal, None)
+    kinds = literal.ty.params if isinstance(literal.ty, StructTy) else ()
+    ty = parameter_binding.library_struct(body.elab, name, kinds[: 2 if name == "Dict" else 1])
+    return build_collection(body, literal, ty)
 
 
 def dict_of(body: Body, node: ast.DictLit, items: tuple[tuple[ast.Expr, ast.Expr], ...], expected: Ty | None) -> Val:
@@ -170,6 +200,8 @@ def _element_types(body: Body, literal: CollectionLiteral, expected: Ty | None) 
     """Return the types of the elements if the collection literal's own collection is expected."""
     if isinstance(expected, StructTy) and expected.info.name == literal.name and expected.info.module.is_library:
         return expected.params[: 2 if literal.name == "Dict" else 1]
+    if expected is literal.ty and isinstance(expected, StructTy):  # an array
+        return expected.params[:1]
     return None
 
 
@@ -244,7 +276,9 @@ def build_collection(body: Body, literal: CollectionLiteral, expected: Ty | None
 
 
 def _of_constants(body: Body, literal: CollectionLiteral) -> Ty | None:
-    """Return the type of a list or set of several literals without an expected type."""
+    """Return the type of a list or set of several literals without an expected type, in edition 2025."""
+    if body.frame.module.edition is Edition.Y2026:
+        return None
     kinds = {arg.value.ty: None for arg in literal.items if isinstance(arg.value, ConstValue)}
     if len(kinds) < 2 or literal.values or not all(isinstance(arg.value, ConstValue) for arg in literal.items):
         return None
@@ -322,9 +356,9 @@ def _no_element(body: Body, literal: CollectionLiteral) -> None:
     body.fail(Code.TYPE_MISMATCH, f"the elements of this {name} have no common type", span, help)
 
 
-def keyword(body: Body, node: ast.Keyword) -> Arg:
-    """Elaborate a keyword argument."""
-    found = argument_or_literal(body, node.value)
+def keyword(body: Body, node: ast.Keyword, base: Result = None) -> Arg:
+    """Elaborate a keyword argument, of a subscript of `base` if that is given."""
+    found = argument_or_literal(body, node.value) if base is None else index_or_literal(body, base, node.value)
     found.name = node.name
     found.span = body.at(node)
     return found

@@ -51,6 +51,13 @@ def slice_of(body: Body, node: ast.Slice) -> Result:
     return call_lowering.call(body, well_known.library_type(body.elab, "Slice"), args, [], body.at(node))
 
 
+def stepped_or_not(body: Body, node: ast.Slice) -> Result:
+    """Make the slice of `lower:upper:step` whose type says whether there is a step."""
+    args = slice_parts(body, node)
+    ty = well_known.library_type(body.elab, "StridedSlice" if node.step else "ContiguousSlice")
+    return call_lowering.call(body, ty, args if node.step else args[:2], [], body.at(node))
+
+
 def slice_parts(body: Body, node: ast.Slice) -> list[Arg]:
     """Elaborate the three parts of a slice, `None` for those that are left out."""
     nothing = ast.NoneLit(node.start, node.end)

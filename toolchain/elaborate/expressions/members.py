@@ -185,7 +185,7 @@ def _name_in_library(body: Body, base: Result, name: str, node: ast.Node) -> str
 
 def _check_seen(body: Body, ty: StructTy, member: OverloadSet, node: ast.Node) -> None:
     """Report a method that the edition of the text does not have."""
-    if not member.seen_in(body.frame.module.edition):
+    if not member.seen_from(body.frame.module):
         _not_in_edition(body, ty, member.name, node, "")
 
 

@@ -177,7 +177,7 @@ def indexed_value(body: Body, base: Val, node: ast.Subscript) -> Result:
     args = [Arg(base, span), *(collection_literals.index_or_literal(body, base, item) for item in node.args)]
     if body.site.deferred_operand is not None and runs_after_operands(body, base, node):
         return DeferredOperand(fn, args, node)
-    kw = [collection_literals.keyword(body, k) for k in node.keywords]
+    kw = [collection_literals.keyword(body, k, base) for k in node.keywords]
     outer = body.frame.set_span(body.frame.span if body.frame.module.is_library else span)
     made = call_lowering.call_fn(body, fn, args, kw, span, True)
     body.frame.set_span(outer)

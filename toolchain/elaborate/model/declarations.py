@@ -160,9 +160,12 @@ class OverloadSet:
             self._by_edition = any(fn.edition is not None for fn in self.functions)
         return self._by_edition
 
-    def seen_in(self, edition: Edition) -> list[FunctionInfo]:
-        """Return the functions that texts of an edition see."""
-        return [fn for fn in self.functions if fn.edition in (None, edition)] if self.by_edition else self.functions
+    def seen_from(self, module: "ModuleInfo") -> list[FunctionInfo]:
+        """Return the functions that a module sees: those of its edition; the library sees what only 2026 has, too."""
+        if not self.by_edition:
+            return self.functions
+        seen = [fn for fn in self.functions if fn.edition in (None, module.edition)]
+        return seen or (self.functions if module.is_library else seen)
 
     def by_types(self) -> bool:
         """Return whether the types of the arguments alone decide: none names an origin or takes any names."""

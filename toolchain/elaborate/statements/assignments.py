@@ -124,6 +124,12 @@ def walrus(body: Body, node: ast.Walrus) -> Result:
 
 def var_decl(body: Body, node: ast.VarDecl) -> None:
     """Elaborate `var x: T = v` and `ref x = v`."""
+    made = variable_declarations.of_partial_type(body, node)
+    if made is not None and isinstance(node.target, ast.Name) and node.value is not None:
+        variable_declarations.check_new(body, node.target.id, node.target.start)
+        at = body.at(node.target)
+        variable_declarations.declare_var(body, node.target.id, made, at, value_span=body.at(node.value))
+        return
     expected = variable_declarations.variable_type(body, node.type) if node.type is not None else None
     if isinstance(node.target, ast.TupleLit):
         assignment_targets.unpack(body, node.target, node.value, node, True)

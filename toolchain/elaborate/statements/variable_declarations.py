@@ -2,19 +2,21 @@
 
 from typing import overload
 
+from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
-from ktc.elaborate.calls import argument_passing
+from ktc.elaborate.calls import argument_passing, call_lowering
 from ktc.elaborate.closures import function_pointers
 from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.expressions import collection_literals
 from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, ParameterPack, PartialTy, StructTy
-from ktc.elaborate.model.values import Method, Place, Result, RValue, Val, Var
+from ktc.elaborate.model.values import Arg, Method, Place, Result, RValue, Val, Var
 from ktc.elaborate.ownership.access_paths import of_inside
 from ktc.elaborate.tree.argument_uses import moved
 from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
@@ -180,6 +182,32 @@ def variable_type(body: Body, node: ast.Expr) -> ParameterArgument:
     except Mismatch as reason:
         text = f"'{expected.info.name}' is not complete here: {reason.message}"
         body.fail(Code.CANNOT_INFER_PARAMETER, text, body.at(node), "write its parameters, or leave the type out")
+
+
+def of_partial_type(body: Body, node: ast.VarDecl) -> Val | None:
+    """Return the value of `var x: List = v`, whose type's parameters the value decides in edition 2026; else None."""
+    if body.frame.module.edition is Edition.Y2025 or node.type is None or node.value is None or node.kind == "ref":
+        return None
+    expected = declared_type(body, node.type)
+    if not isinstance(expected, PartialTy) or _is_complete(body, expected):
+        return None
+    if isinstance(node.value, (ast.ListLit, ast.SetLit, ast.DictLit)) and expected.info.module.is_library:
+        value: Result = collection_literals.literal_of(body, node.value, expected.info.name)
+    else:
+        value = body.api.expr(body, node.value)
+    if isinstance(value, (RValue, Place)) and isinstance(value.ty, StructTy) and value.ty.info is expected.info:
+        return value
+    if not isinstance(value, (RValue, Place, ConstValue)):
+        return None
+    return call_lowering.call(body, expected, [Arg(value, body.at(node.value))], [], body.at(node.value))
+
+
+def _is_complete(body: Body, expected: PartialTy) -> bool:
+    try:
+        parameter_binding.with_default_parameters(body.elab, expected)
+    except Mismatch:
+        return False
+    return True
 
 
 def declared_type(body: Body, node: ast.Expr) -> ParameterArgument:

@@ -7,7 +7,8 @@ import hashlib
 from fractions import Fraction
 from functools import partial
 
-from ktc.elaborate.model.declarations import FunctionInfo
+from ktc.base.editions import Edition
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.types import (
     ConstValue,
@@ -45,8 +46,13 @@ def _overload(elab: Elaboration, fn: FunctionInfo) -> str:
 def _ordinal(elab: Elaboration, fn: FunctionInfo) -> int:
     names = fn.owner.members if fn.owner is not None else fn.module.scope.names
     found = names.get(fn.name)
-    functions = getattr(found, "functions", None)
-    return functions.index(fn) if functions and fn in functions else 0
+    if not isinstance(found, OverloadSet) or fn not in found.functions:
+        return 0
+    # those of edition 2026 come last, so that a new one renames no function of the older edition
+    functions = found.functions
+    if found.by_edition:
+        functions = sorted(functions, key=lambda one: one.edition is Edition.Y2026)
+    return functions.index(fn)
 
 
 def key_text(elab: Elaboration, value: object) -> str:
