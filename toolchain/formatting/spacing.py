@@ -10,6 +10,8 @@ _COMPARISONS = frozenset(("<", ">", "<=", ">=", "==", "!="))
 _HEADS = frozenset((*DEFINITIONS, "struct", "trait", "alias", "comptime"))
 _CONVENTIONS = ("deinit", "mut", "out", "owned", "read")
 """Words that are keywords in front of an argument and names elsewhere."""
+_TIGHT = ("def", "abi")
+"""Words with their brackets behind them, without a space: `def(Int) -> Int`."""
 _OPERANDS = ("name", "number", "string", "close", "transfer")
 
 
@@ -96,7 +98,7 @@ class _Arranger:
         if before.kind == "op":
             return self._after_operator(self.leaves.index(leaf), before, leaf)
         if before.kind == "word":
-            return not (before.text in DEFINITIONS and leaf.text == "[")
+            return not (before.text in _TIGHT or (before.text in DEFINITIONS and leaf.text == "["))
         return leaf.text == "{" and before.kind != "transfer"
 
     def _after_operator(self, index: int, before: Leaf, leaf: Leaf) -> bool:

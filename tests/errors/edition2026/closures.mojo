@@ -35,10 +35,10 @@ def top(a: Int) {imm} -> Int:  # error@5: syntax-error "'top' has a list of capt
 
 
 def of_arguments(a: Int, text: String):
-    def change() {mut a}:  # error@19: cannot-mutate "'change' captures 'a' by 'mut'" help "write '{imm a}'"
+    def change() {mut a}:  # error@23: cannot-mutate "'change' captures 'a' by 'mut'" help "write '{imm a}'"
         a += 1
 
-    def take() {var text^}:  # error@17: cannot-move "'text' cannot be moved" help "write 'var text' for a copy"
+    def take() {var text^}:  # error@21: cannot-move "'text' cannot be moved" help "write 'var text' for a copy"
         print(text)
 
 
@@ -52,7 +52,7 @@ def of_variables():
     def unknown() {imm nothing}:  # error@24: undefined-name "'unknown' captures 'nothing', which is not defined"
         pass
 
-    def copying() {var owned}:  # error@20: not-copyable "'owned' is captured by value" help "write 'var owned^'"
+    def copying() {var owned}:  # error@24: not-copyable "'owned' is captured by value" help "write 'var owned^'"
         print(owned.n)
 
     def reading() {imm x}:
@@ -72,7 +72,7 @@ def values() raises:
 
     var pointer: def(Int) thin -> Int = more  # error@41: type-mismatch "does not convert to a pointer" help "capture nothing"
     print(of_pointer[more](1))  # error@22: non-constant-value "the closure 'more'" help "pass it as an argument"
-    print(apply(lambda (a: String) -> Int: 3))  # error@11: unsatisfied-trait "'def(String) -> Int' does not conform"
+    print(apply(lambda (a: String) -> Int: 3))  # error@17: unsatisfied-trait "'def(String) -> Int' does not conform"
     print(more.field)  # error@16: no-member "'def(Int) -> Int' has no member 'field'"
 
     def show() {var owned^}:

@@ -86,7 +86,7 @@ def capture_mode(fn: FunctionInfo, name: str) -> str:
     """Return how a nested function captures a variable: as its list says, else "var"; "" where the list has no word."""
     if fn.node.captures is None:
         return "var"
-    modes = {one: mode for mode, one, _ in fn.node.captures}
+    modes = {one.name: one.mode for one in fn.node.captures}
     return modes.get(name, modes.get("", ""))
 
 

@@ -80,6 +80,8 @@ def call(body: Body, callee: Result, pos: list[Arg], kw: list[Arg], span: Span) 
         case AliasInfo() | BoundAlias():
             return call(body, parameter_binding.open_alias(body.elab, callee), pos, kw, span)
         case RValue() | Place() | ConstValue():
+            if isinstance(callee.ty, FunctionTy) and callee.ty.of is not None:
+                return call_fn(body, callee.ty.of, pos, kw, span)
             if isinstance(callee.ty, FunctionTy):
                 return body.api.call_value(body, callee, pos, kw, span)
             fns = struct_members.method_set(body.elab, callee.ty, "__call__")

@@ -5,6 +5,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations
 from ktc.elaborate.calls import argument_passing, call_lowering, conversions, overload_resolution, parameter_inference
 from ktc.elaborate.generics import unification
+from ktc.elaborate.instances import callable_types
 from ktc.elaborate.model.declarations import OverloadSet
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
@@ -156,7 +157,10 @@ def _infer_fieldwise(body: Body, ty: StructTy, given: dict[str, Arg], span: Span
         arg = given.get(node.target.id)  # type: ignore[union-attr]
         if arg is not None and node.type is not None and ty.scope is not None:
             expected = unification.evaluate_pattern(body.elab, node.type, ty.scope, ty.info.module)
-            parameter_inference.infer_one(body, arg, expected, bound)
+            if callable_types.is_bounded_by_call(body.elab, expected, arg.value, ty):
+                bound.setdefault(expected, parameter_inference.type_of(body, arg.value))  # type: ignore[arg-type]
+            else:
+                parameter_inference.infer_one(body, arg, expected, bound)
     try:
         return parameter_inference.concrete_self(body, ty, bound)
     except Mismatch as reason:

@@ -81,6 +81,8 @@ def convert(body: Body, value: Result, expected: Ty | None, span: Span, conventi
 def convert_value(body: Body, value: Result, expected: Ty, span: Span) -> Val:
     """Return a value, at run time or a constant, converted implicitly to a type; an error if it cannot be."""
     made = convert(body, value, expected, span)
+    if isinstance(made, FunctionValue) and isinstance(expected, FunctionTy):  # of this function alone, without a size
+        return ConstValue(expected, ())
     if not isinstance(made, (RValue, Place, ConstValue)):
         ir_values.fail_no_value(body, made, span)
     return made

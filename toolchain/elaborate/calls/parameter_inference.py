@@ -70,7 +70,7 @@ def infer(
             continue
         if is_literal(body, slot.value) and isinstance(expected, (UnboundParameter, StructTy)):
             later.append((slot, expected))
-        elif callable_types.takes_function(pattern, expected, slot.value):
+        elif callable_types.is_bounded_by_call(elab, expected, slot.value, self_ty, pattern):
             bound.setdefault(expected, type_of(body, slot.value))  # type: ignore[arg-type]
         else:
             infer_one(body, slot, expected, bound)

@@ -64,16 +64,16 @@ def closure(body: Body, fn: FunctionInfo, name: str) -> Place | None:
 def _captures(body: Body, fn: FunctionInfo) -> list[_Capture]:
     """Return what a function captures, in the order of its list, then by name."""
     module, found, listed = fn.module, list[_Capture](), fn.node.captures or ()
-    default = next((mode for mode, name, _ in listed if not name), "")
-    modes = {name: (mode, at) for mode, name, at in listed if name}
+    default = next((one.mode for one in listed if not one.name), "")
+    modes = {one.name: one for one in listed if one.name}
     used = captured_names(fn.node)
     for name in (*modes, *sorted(used - modes.keys())):
-        mode, start = modes.get(name, (default, -1))
-        at = Span(module.source, start, start + len(name)) if name in modes else body.at(first_use(fn.node, name))
+        entry = modes.get(name)
+        mode, at = default, body.at(first_use(fn.node, name))
+        if entry is not None:
+            mode, at = entry.mode, Span(module.source, entry.name_start, entry.name_start + len(name))
         var = variables.find(body, name)
-        if var is None and name in modes:
-            start = module.source.text.index(name, start)
-            at = Span(module.source, start, start + len(name))
+        if var is None and entry is not None:
             body.fail(Code.UNDEFINED_NAME, f"'{fn.name}' captures '{name}', which is not defined", at)
         if not isinstance(var, Var) or isinstance(var.value, ConstValue):
             continue  # known at compile time

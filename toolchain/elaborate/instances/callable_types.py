@@ -5,7 +5,7 @@ functions conform to the trait by their types alone; a struct of the program mus
 """
 
 from ktc.base.records import replace
-from ktc.elaborate.generics import function_types
+from ktc.elaborate.generics import function_types, unification
 from ktc.elaborate.generics.callable_traits import CALL, calls_of
 from ktc.elaborate.generics.unification import Pattern
 from ktc.elaborate.instances import function_instances
@@ -65,12 +65,27 @@ def _has_instance(elab: Elaboration, fn: FunctionValue, expected: FunctionTy) ->
     return instance is None or not instance.signature.raises or instance.signature.error is expected.error
 
 
-def takes_function(pattern: Pattern, expected: ParameterArgument, value: Result) -> bool:
+def is_bounded_by_call(
+    elab: Elaboration,
+    expected: ParameterArgument,
+    value: Result,
+    self_ty: StructTy | None,
+    pattern: Pattern | None = None,
+) -> bool:
     """Return whether a function is given for an argument whose type is a parameter bounded by a function type: the
-    parameter is the function's own type then, so that calls are direct."""
+    parameter is the function's own type then, so that calls are direct.
+
+    Args:
+        self_ty, pattern: the struct and the function that may declare the parameter.
+    """
     if not isinstance(value, FunctionValue) or not isinstance(expected, UnboundParameter):
         return False
-    bounds = pattern.params.get(expected.name)
+    bounds = pattern.params.get(expected.name) if pattern is not None else None
+    info = self_ty.info if self_ty is not None else None
+    if bounds is None and info is not None and expected.owner == info.uid:
+        for param in info.node.params:
+            if param.name == expected.name and param.type is not None:
+                bounds = unification.evaluate_pattern(elab, param.type, info.scope, info.module)
     return isinstance(bounds, TraitTy) and bool(calls_of(bounds))
 
 

@@ -89,6 +89,7 @@ def _check_kernel(body: Body, instance: Instance, target: Target, span: Span | N
         help = "let it write its result to a buffer: a pointer or a tensor is an argument"
         body.fail(Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span, help)
     for sig in signature.args:
+        _check_closure(body, sig.ty, span)
         if sig.left_open or (sig.passing == "memory" and not _is_passed_whole(body, sig, target)):
             kind = type_printer.type_name(body.elab, sig.ty)
             text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
@@ -99,6 +100,23 @@ def _check_kernel(body: Body, instance: Instance, target: Target, span: Span | N
                 text = f"the type of argument '{sig.name}' of kernel '{name}' leaves parameters open"
                 help = "write all of them: a launch infers none"
             body.fail(Code.INVALID_KERNEL, text, span, help)
+
+
+def _check_closure(body: Body, ty: Ty, span: Span | None) -> None:
+    """Report a closure that is started as a kernel, or given to one, with captures that a kernel cannot have."""
+    closure = ty.info.closure if isinstance(ty, StructTy) else None
+    if closure is None or not isinstance(ty, StructTy):
+        return
+    for name, kind in struct_types.fields_of(body.elab, ty):
+        captured = ty.info.scope.names.get(name)
+        if isinstance(captured, Var) and captured.kind != "capture":
+            text = f"'{closure.name}' captures '{name}' by reference, and a kernel cannot reach variables of the host"
+            body.fail(Code.INVALID_KERNEL, text, span, f"write 'var {name}' in its list of captures")
+        if not _is_its_bytes(body, kind):
+            shown = type_printer.type_name(body.elab, kind)
+            text = f"'{closure.name}' captures '{name}' of type '{shown}', which a kernel cannot take"
+            body.fail(Code.INVALID_KERNEL, text, span)
+        _check_closure(body, kind, span)
 
 
 def _is_passed_whole(body: Body, sig: ArgumentSignature, target: Target) -> bool:

@@ -45,7 +45,7 @@ def _replaced_in(node: object, found: set[str], whole: set[str] | None = None) -
                 value = value.value
             _names(value, found)
         case ast.FunctionDecl(captures=captures) if captures:
-            taken = {name for mode, name, _ in captures if mode == "move"}
+            taken = {one.name for one in captures if one.mode == "move"}
             found |= taken
             if whole is not None:
                 whole |= taken

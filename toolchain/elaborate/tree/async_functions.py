@@ -43,10 +43,11 @@ def lowered(node: ast.FunctionDecl) -> ast.FunctionDecl:
     if node.body is None:
         return ast.FunctionDecl(node.start, node.end, node.name, node.name_start, node.decorators, made, None)
     owned = [arg.name for arg in args if arg.convention in _OWNED and arg.kind in _PLAIN]
-    captures = [("var", arg.name, 0) for arg in args if arg.kind in _PLAIN and arg.convention in _READ]
-    captures += [("var", name + _GIVEN, 0) for name in owned]
+    names = [arg.name for arg in args if arg.kind in _PLAIN and arg.convention in _READ]
+    captures = [ast.Capture(*at, "var", name, at[0]) for name in (*names, *(name + _GIVEN for name in owned))]
+    captures.append(ast.Capture(*at, "mut", "", at[0]))
     inner_head = ast.FunctionHead(
-        (), outs, head.result, head.result_ref, head.raises, ("escaping", "async"), (*captures, ("mut", "", 0)), (),
+        (), outs, head.result, head.result_ref, head.raises, ("escaping", "async"), tuple(captures), (),
         head.is_def, "",
     )  # fmt: skip
     name = node.name + _SUFFIX

@@ -24,7 +24,7 @@ def captured_names(node: ast.FunctionDecl) -> set[str]:
         if isinstance(part, (tuple, list)):
             work += part
         elif isinstance(part, ast.FunctionDecl):
-            used |= captured_names(part) | {name for _, name, _ in part.captures or () if name}
+            used |= captured_names(part) | {one.name for one in part.captures or () if one.name}
             own |= {part.name}
             work += [part.args, part.params, part.result]
         elif isinstance(part, ast.Node):

@@ -100,7 +100,7 @@ def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
     if isinstance(ty, PrimTy):
         return types.UNIT if ty.ir is None else ty.ir
     if isinstance(ty, FunctionTy):
-        return types.PTR
+        return types.PTR if ty.of is None else types.UNIT
     return types.UNIT
 
 

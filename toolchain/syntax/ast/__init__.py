@@ -12,6 +12,7 @@ from ktc.syntax.ast.expressions import (
     BoolOp,
     Bound,
     Call,
+    Capture,
     Compare,
     Comprehension,
     ConditionalTrait,
@@ -80,11 +81,11 @@ from ktc.syntax.ast.statements import (
 )  # fmt: skip
 
 __all__ = (
-    "Alias", "Assign", "Attribute", "AugAssign", "Binary", "BoolLit", "BoolOp", "Bound", "Break", "Call", "Case",
-    "CasePattern", "CollectItem", "Compare", "Comprehension", "ConditionalTrait", "Continue", "Decorator", "DictLit",
-    "EllipsisLit", "Expr", "ExprStmt", "Extension", "FField", "FString", "FloatLit", "For", "ForClause", "FromImport",
-    "FunctionDecl", "FunctionHead", "FunctionType", "Handler", "If", "Import", "IntLit", "Keyword", "Lambda", "ListLit",
-    "Match", "Module", "Name", "Node", "NoneLit", "Param", "Pass", "Raise", "Return", "SetLit", "Slice", "Star",
-    "StaticAssert", "Stmt", "StrLit", "StructDecl", "Subscript", "Ternary", "TraitDecl", "Transfer", "Try", "TupleLit",
-    "Unary", "VarDecl", "Walrus", "While", "With", "WithItem",
+    "Alias", "Assign", "Attribute", "AugAssign", "Binary", "BoolLit", "BoolOp", "Bound", "Break", "Call", "Capture",
+    "Case", "CasePattern", "CollectItem", "Compare", "Comprehension", "ConditionalTrait", "Continue", "Decorator",
+    "DictLit", "EllipsisLit", "Expr", "ExprStmt", "Extension", "FField", "FString", "FloatLit", "For", "ForClause",
+    "FromImport", "FunctionDecl", "FunctionHead", "FunctionType", "Handler", "If", "Import", "IntLit", "Keyword",
+    "Lambda", "ListLit", "Match", "Module", "Name", "Node", "NoneLit", "Param", "Pass", "Raise", "Return", "SetLit",
+    "Slice", "Star", "StaticAssert", "Stmt", "StrLit", "StructDecl", "Subscript", "Ternary", "TraitDecl", "Transfer",
+    "Try", "TupleLit", "Unary", "VarDecl", "Walrus", "While", "With", "WithItem",
 )  # fmt: skip

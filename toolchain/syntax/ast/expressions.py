@@ -278,6 +278,21 @@ class FunctionType(Node):
 
 
 @entity
+class Capture(Node):
+    """`mut x` in a list of captures.
+
+    Args:
+        mode: "read", "mut", "ref", "var", or "move" for `var x^`; "" for a name alone.
+        name: "" where a convention stands alone, for all that is not named.
+        name_start: where the name stands.
+    """
+
+    mode: str
+    name: str
+    name_start: int
+
+
+@entity
 class Lambda(Node):
     """`lambda (args) effects {captures} -> result: value`; `function` returns the value."""
 

@@ -6,7 +6,7 @@ from typing import Any, Union
 from ktc.base import unpickling
 from ktc.base.editions import ChosenEdition, Edition
 from ktc.base.records import entity, replace
-from ktc.syntax.ast.expressions import Expr, Node, Param
+from ktc.syntax.ast.expressions import Capture, Expr, Node, Param
 from ktc.syntax.ast.simple_statements import (
     Alias,
     Assign,
@@ -36,8 +36,7 @@ class FunctionHead:
         result: the type after `->`, or None.
         result_ref: what stands in `-> ref [a, b] T`; None if the result is no reference.
         effects: capturing, escaping, unified, async … as written.
-        captures: `{imm a, mut b, var c, var d^}` gives ("read", "a", …), ("mut", "b", …), ("var", "c", …) and
-            ("move", "d", …), each with the offset of its entry; a convention alone has the name "". None: no list.
+        captures: the list `{imm a, mut b, var c, var d^}`; None if there is none.
         doc: the docstring or "".
         only_passes: of a trait's requirement: its body is `pass`, not `...`.
         error: the type after `raises`; None where none is written.
@@ -49,7 +48,7 @@ class FunctionHead:
     result_ref: tuple[Expr, ...] | None
     raises: bool
     effects: tuple[str, ...]
-    captures: tuple[tuple[str, str, int], ...] | None
+    captures: tuple[Capture, ...] | None
     where: tuple[Expr, ...]
     is_def: bool
     doc: str
@@ -142,7 +141,7 @@ class FunctionDecl(Node):
         return self.head.effects
 
     @property
-    def captures(self) -> tuple[tuple[str, str, int], ...] | None:
+    def captures(self) -> tuple[Capture, ...] | None:
         return self.head.captures
 
     @property

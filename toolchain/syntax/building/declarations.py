@@ -17,8 +17,6 @@ _UNTIL_2025 = {
 }  # fmt: skip
 """Conventions that edition 2026 does not have."""
 
-_CAPTURE_MODES = {"imm": "read"}
-
 BETWEEN = re.compile(r"(?:\s|#[^\n]*)*")
 """What lies between two tokens, or two statements."""
 
@@ -266,27 +264,29 @@ class DeclarationBuilder(BaseBuilder):
         return None
 
     # "{" (capture ("," capture)* ","?)? "}"
-    def capture_list(self, kids: Kids, start: int, end: int) -> tuple[tuple[str, str, int], ...]:
+    def capture_list(self, kids: Kids, start: int, end: int) -> tuple[ast.Capture, ...]:
         seen = set[str]()
-        for _, name, at in kids if self.is_2026 else ():
-            if name in seen:
-                text = f"'{name}' is captured twice" if name else "the list says twice how other variables are captured"
-                self.wrong(at, at + max(len(name), 3), text, "leave one of them out")
-            seen.add(name)
+        for one in kids if self.is_2026 else ():
+            if one.name in seen:
+                text = "the list says twice how other variables are captured"
+                text = f"'{one.name}' is captured twice" if one.name else text
+                self.wrong(one.start, one.end, text, "leave one of them out")
+            seen.add(one.name)
         return tuple(kids)
 
     # NAME | (CONVENTION | VAR | REF) NAME | VAR? NAME TRANSFER
-    def capture(self, kids: Kids, start: int, end: int) -> tuple[str, str, int]:
+    def capture(self, kids: Kids, start: int, end: int) -> ast.Capture:
         words = [self.word(token) for token in kids]
         if self.is_2026 and words[0] == "read":
             self.refuse(start, start + len("read"), "'read'", "write 'imm'")
+        mode, at = "read" if words[0] == "imm" else words[0], start
         if words[-1] == "^":
-            return "move", words[-2], start
+            return ast.Capture(start, end, "move", words[-2], self.token_starts[kids[-2]])
         if len(words) == 2:
-            return _CAPTURE_MODES.get(words[0], words[0]), words[1], start
-        if words[0] in ("imm", "read", "mut", "var", "ref"):  # for each variable that is not named
-            return _CAPTURE_MODES.get(words[0], words[0]), "", start
-        return "read" if self.is_2026 else "", words[0], start
+            return ast.Capture(start, end, mode, words[1], self.token_starts[kids[1]])
+        if mode in ("read", "mut", "var", "ref"):  # for each variable that is not named
+            return ast.Capture(start, end, mode, "", at)
+        return ast.Capture(start, end, "read" if self.is_2026 else "", words[0], at)
 
     def result_none(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, tuple[ast.Expr, ...] | None]:
         return None, None
@@ -340,7 +340,7 @@ class DeclarationBuilder(BaseBuilder):
         params, args, (raises, error, effects), captures, (type_, ref), value = kids
         self.check_types(params)
         self.check_arguments(args, start)
-        captures = (("read", "", start),) if captures is None else captures
+        captures = (ast.Capture(start, start, "read", "", start),) if captures is None else captures
         head = ast.FunctionHead(params, args, type_, ref, raises, effects, captures, (), False, "", False, error)
         body = (ast.Return(value.start, value.end, value),)
         return ast.Lambda(start, end, ast.FunctionDecl(start, end, "lambda", start, (), head, body))

@@ -64,7 +64,7 @@ def _imports(module: ast.Module, tree: Tree, sink: Sink) -> None:
             case ast.Name(id=name):
                 used.add(name)
             case ast.FunctionDecl(captures=captures) if captures:
-                used.update(name for _, name, _ in captures)
+                used.update(one.name for one in captures)
     for name, span in found.items():
         if name not in used:
             _warn(sink, Code.UNUSED_IMPORT, span, f"'{name}' is imported and never used", "remove it")

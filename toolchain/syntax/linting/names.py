@@ -139,7 +139,7 @@ class FunctionNames:
                 if isinstance(node, ast.Name):
                     self.used.add(node.id)
                 elif isinstance(node, ast.FunctionDecl) and node.captures:
-                    self.used.update(name for _, name, _ in node.captures)
+                    self.used.update(one.name for one in node.captures)
                 elif isinstance(node, ast.Walrus):
                     self._name(
                         node.name, Span(self.module.source, node.start, node.start + len(node.name)), "var", True

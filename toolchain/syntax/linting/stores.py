@@ -203,7 +203,7 @@ def _untracked(node: ast.Node, tree: Tree) -> Iterator[str]:
         case ast.VarDecl() | ast.Walrus() | ast.FunctionDecl() | ast.Comprehension() | ast.With() | ast.ExprStmt():
             yield from _named(tree, node)
             yield from (name for name in (getattr(node, "name", ""),) if name)
-            yield from (name for _, name, _ in getattr(node, "captures", None) or ())
+            yield from (one.name for one in getattr(node, "captures", None) or ())
             yield from (item.name for item in getattr(node, "items", ()))
         case ast.For():
             yield from _named(tree, node.target, node.iter)
