@@ -27,5 +27,22 @@ def listed():
         pass
 
 
+def misplaced(x: Int):
+    def raising() {imm x} raises:  # error@27: syntax-error "expected ':'" help "'raises' comes before the list of captures"
+        print(x)
+
+    def result() -> Int {imm x}:  # error@25: syntax-error "expected ':'" help "a list of captures comes before '->'"
+        return x
+
+
+@fieldwise_init
+struct Counter:
+    var n: Int
+
+    def count(mut self):
+        def more() {mut self.n}:  # error@29: syntax-error "has the names of variables" help "capture the whole variable"
+            self.n += 1
+
+
 def main():
     var f = lambda x: x + 1  # error@20: syntax-error "the arguments of a 'lambda' stand in brackets"

@@ -18,7 +18,7 @@ from ktc.elaborate.model.types import ConstValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import FOREIGN, AccessPath, Place, Val, Var
 from ktc.elaborate.ownership.access_paths import of_inside, of_place
 from ktc.elaborate.resolve import modules
-from ktc.elaborate.resolve.suggestions import captured_read_only
+from ktc.elaborate.resolve.suggestions import captured_read_only, mutability_help
 from ktc.elaborate.tree.free_variables import captured_names, first_use
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes
@@ -124,7 +124,7 @@ def _closure_type(body: Body, fn: FunctionInfo, captures: list[_Capture]) -> Str
         target = ast.Name(node.start, node.start, capture.var.name)
         fields.append(ast.VarDecl(node.start, node.start, "var", target, kind, None))
     declared = ast.StructDecl(
-        node.start, node.end, fn.closure_name, node.name_start, tuple(params), (), (), tuple(fields), (), ""
+        node.start, node.end, fn.name, node.name_start, tuple(params), (), (), tuple(fields), (), ""
     )
     scope.names["$pointer"] = well_known.library_info(elab, "UnsafePointer")
     info = StructInfo(declared.name, declared, fn.module, next(elab.modules.ids), scope, closure=fn)
@@ -154,7 +154,8 @@ def _is_mutable(body: Body, fn: FunctionInfo, capture: _Capture) -> bool:
         reason = getattr(capture.value, "read_only_reason", "")
         text = f"'{fn.name}' captures '{name}' by 'mut', and it is immutable"
         text += f": it is {reason}" if reason else ""
-        body.fail(Code.CANNOT_MUTATE, text, capture.at, f"write '{{imm {name}}}', or '{{var {name}}}' for a copy")
+        others = f"write '{{imm {name}}}', or '{{var {name}}}' for a copy"
+        body.fail(Code.CANNOT_MUTATE, text, capture.at, "; ".join(filter(None, (mutability_help(reason), others))))
     return capture.mode != "read" and is_place
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import NoReturn
 
 from ktc import passes
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
@@ -126,16 +127,18 @@ def function_of(elab: Elaboration, state: UnitState, symbol: str) -> nodes.Funct
 
 def _run_time_name(body: Body, span: Span) -> tuple[str, str]:
     """Return the name of an expression that has no compile-time value, and a help text."""
+    is_2026 = body.frame.module.edition is Edition.Y2026
+    word = "comptime" if is_2026 else "alias"
     for name in _NAME.findall(span.source.text[span.start : span.end]):
         var = variables.find(body, name)
         if isinstance(var, Var) and var.kind == "loop":
-            return f"'{name}'", "write '@parameter' above the loop"
+            return f"'{name}'", "write 'comptime for'" if is_2026 else "write '@parameter' above the loop"
         if isinstance(var, Var) and isinstance(var.ty, StructTy) and var.ty.info.closure is not None:
             return f"the closure '{name}'", "pass it as an argument, of a type 'F: def(…) -> …' that is a parameter"
         if isinstance(var, Var):
-            help = "make it a parameter of the function" if var.kind == "arg" else "declare it with 'alias'"
+            help = "make it a parameter of the function" if var.kind == "arg" else f"declare it with '{word}'"
             return f"'{name}'", help
-    return "this value", "use 'alias' where it is declared, or a parameter"
+    return "this value", f"use '{word}' where it is declared, or a parameter"
 
 
 def _uses_outer_values(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:

@@ -23,10 +23,11 @@ def callable_trait(
         node: how the type is written.
         scope: where the names in it are looked up.
     """
-    known = elab.generics.callable_traits.get(ty)
+    names = tuple(arg.name for arg in node.args if arg.convention != "out")
+    known = elab.generics.callable_traits.get((ty, names))
     if known is None:
         inner = Scope(scope, "function")
-        head = _head(node, inner) if ty.syntax is not None else _head_of_types(ty, node, inner)
+        head = _head(node, inner) if ty.syntax is not None else _head_of_types(ty, names, node, inner)
         declared = ast.FunctionDecl(node.start, node.end, CALL, node.start, (), head, None)
         name = _written(node, module) if ty.syntax is not None else shown(ty)
         trait = ast.TraitDecl(node.start, node.end, name, node.start, (), (), (), (), "")
@@ -35,7 +36,7 @@ def callable_trait(
         known = TraitInfo(trait.name, trait, module, next(elab.modules.ids), module.scope, parents=parents, call=ty)
         call = FunctionInfo(CALL, declared, module, known, inner, next(elab.modules.ids))
         known.members[CALL] = OverloadSet(CALL, [call])
-        elab.generics.callable_traits[ty] = known
+        elab.generics.callable_traits[ty, names] = known
     return struct_members.trait_type(elab, (known,))
 
 
@@ -71,11 +72,10 @@ def _head(node: ast.FunctionType, scope: Scope) -> ast.FunctionHead:
     return _function_head(node, node.params, args, node.result, node.error)
 
 
-def _head_of_types(ty: FunctionTy, node: ast.FunctionType, scope: Scope) -> ast.FunctionHead:
+def _head_of_types(ty: FunctionTy, names: tuple[str, ...], node: ast.FunctionType, scope: Scope) -> ast.FunctionHead:
     """Return the signature of `__call__` with the types that were found, under names of their own."""
     args = [_receiver(node)]
-    for at, (convention, kind) in enumerate(ty.args):
-        own = ty.nodes[at].name if ty.nodes else ""
+    for at, ((convention, kind), own) in enumerate(zip(ty.args, names, strict=True)):
         spelled = _name_type(f"${at}", kind, node, scope)
         kind_of = "any" if own else "pos"
         args.append(ast.Param(node.start, node.end, own or f"_{at}", spelled, None, kind_of, convention, (), False))

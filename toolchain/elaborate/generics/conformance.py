@@ -65,6 +65,11 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument
         Mismatch: it is no type, or one that does not conform.
     """
     if isinstance(value, TraitTy):
+        if any(trait.call is not None for trait in value.traits):
+            text = f"'{param.name}' of {what} must be a type, and a function type without 'thin' is a trait"
+            raise Mismatch(
+                Code.TYPE_MISMATCH, text, weight=2, hint="write 'thin' before '->' for pointers to functions"
+            )
         hint = f"write a parameter, '[T: {type_printer.type_name(elab, value)}]', and use 'T'"
         text = f"'{param.name}' of {what} must be a type, not a trait"
         raise Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=hint)
@@ -116,7 +121,8 @@ def _help(ty: Ty, missing: list[TraitInfo], shown: str) -> str:
     if not isinstance(ty, StructTy) or ty.info.module.is_library or ty.info.bound is not None:
         return ""
     if ty.info.closure is not None:
-        return "a closure has it if all that it captures with 'var' has" if missing[0].call is None else ""
+        is_copied = missing[0].name in ("Copyable", "ImplicitlyCopyable")
+        return "a closure has it if all that it captures with 'var' has" if is_copied else ""
     names = ", ".join(f"'{trait.name}'" for trait in missing)
     methods = [
         f"'{name}'" for trait in missing for name, member in trait.members.items()

@@ -88,14 +88,15 @@ class GenericTypes:
         functions: interned function types.
         constant_functions: by the name of the address that stands for it, each function that is part of a constant.
         archetypes: stand-ins for type parameters, by name.
-        callable_traits: the trait of each function type that stands where edition 2026 means a trait.
+        callable_traits: the trait of each function type that stands where edition 2026 means a trait; the names of the
+            arguments belong to it.
     """
 
     def __init__(self) -> None:
         self.functions: dict[object, FunctionTy] = {}
         self.constant_functions: dict[str, FunctionValue] = {}
         self.archetypes: dict[str, StructInfo] = {}
-        self.callable_traits: dict[FunctionTy, TraitInfo] = {}
+        self.callable_traits: dict[tuple[FunctionTy, tuple[str, ...]], TraitInfo] = {}
 
 
 class Instances:

@@ -65,7 +65,9 @@ def key_text(elab: Elaboration, value: object) -> str:
         case StructTy():
             if not value.key:
                 inner = key_text(elab, value.params) if value.params else ""
-                value.key = f"{value.info.module.name}.{value.info.name}{inner}"
+                closure = value.info.closure
+                name = value.info.name if closure is None else closure.closure_name
+                value.key = f"{value.info.module.name}.{name}{inner}"
             return value.key
         case ConstValue(_, nodes.Address(name, offset)):
             return f"&{name}+{offset}"

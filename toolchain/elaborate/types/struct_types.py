@@ -47,7 +47,8 @@ def struct_type(elab: Elaboration, info: StructInfo, params: tuple[ParameterValu
         scope = Scope(info.scope, "struct", struct=ty)
         for param, value in zip(info.node.params, params, strict=True):
             scope.names[param.name] = value
-        scope.names["Self"] = ty
+        if info.closure is None:  # in a closure, it is the struct around
+            scope.names["Self"] = ty
         ty.scope = scope
         return ty
     assert isinstance(ty, StructTy)

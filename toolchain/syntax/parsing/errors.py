@@ -7,6 +7,7 @@ expected if none of them applies.
 import bisect
 import re
 
+from ktc.base.editions import Edition
 from ktc.base.similarity import close_matches
 from ktc.diag.codes import Code
 from ktc.syntax.lexing.lex_error import LexError
@@ -58,8 +59,8 @@ def next_declaration(text: str, after: int) -> int:
 def describe(failure: Failure) -> LexError:
     """Return the error to report."""
     general = (
-        foreign_keyword, _unclosed, _indentation, _condition, _lambda, _handler, foreign_operator, _clause, _colon,
-        foreign_form, _keyword, _newer, _misspelt,
+        foreign_keyword, _unclosed, _indentation, _condition, _lambda, _capture, _handler, foreign_operator, _clause,
+        _colon, foreign_form, _keyword, _newer, _misspelt,
     )  # fmt: skip
     for explain in general:
         error = explain(failure)
@@ -159,6 +160,10 @@ def _colon(failure: Failure) -> LexError | None:
     if ":" not in failure.fitting or failure.brackets or head not in _HEADS or failure.index == failure.first:
         return None
     help = "blocks are made by ':' and indentation" if failure.word == "{" else _AFTER_HEAD.get(failure.word, "")
+    if failure.before() == "}" and failure.word == "raises":
+        help = "'raises' comes before the list of captures"
+    if failure.word == "{" and head == "def" and failure.lexer.edition is Edition.Y2026:
+        help = "a list of captures comes before '->'"
     error = error_at(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}", help)
     error.missing = ":"
     return error
@@ -170,6 +175,15 @@ def _lambda(failure: Failure) -> LexError | None:
         return None
     text = "the arguments of a 'lambda' stand in brackets, with their types"
     return error_at(failure, text, "write 'lambda (x: Int) -> Int: …', without arguments 'lambda () -> Int: …'")
+
+
+def _capture(failure: Failure) -> LexError | None:
+    """`{mut self.x}` among the captures of a function."""
+    opener = failure.brackets[-1] if failure.brackets else -1
+    before = failure.text[:opener].rstrip() if opener >= 0 and failure.text[opener] == "{" else ""
+    if failure.word != "." or "}" not in failure.fitting or not before.endswith((")", "raises")):
+        return None
+    return error_at(failure, "a list of captures has the names of variables", "capture the whole variable")
 
 
 def _keyword(failure: Failure) -> LexError | None:
