@@ -221,6 +221,8 @@ class StructInfo:
     hidden_2026: dict[str, str] = field(default_factory=dict)
     """Members that edition 2026 calls otherwise only: the name there by the name here."""
     code_names: dict[int, str] | None = None
+    alignment: ast.Expr | None = None
+    """The least alignment of its values in bytes, as `@align` says."""
     closure: "FunctionInfo | None" = None
     """Of the struct of a closure, whose fields are its captures: the function that a call runs."""
 

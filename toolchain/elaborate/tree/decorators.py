@@ -229,6 +229,11 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
             info.explicit_destroy = first.value if isinstance(first, ast.StrLit) else ""
         case "export":
             info.is_exported = True
+        case "align" if info.module.edition is Edition.Y2026:
+            info.alignment = first
+            if call is None or len(call.args) != 1 or call.keywords:
+                text = "'@align' takes one argument, a number of bytes"
+                sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(info, decorator), text, "write '@align(64)'"))
         case "edition" if call is not None and info.module.is_library:
             for word in call.keywords:
                 assert isinstance(word.value, ast.StrLit), info.name

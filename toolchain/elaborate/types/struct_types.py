@@ -33,6 +33,8 @@ from ktc.syntax import ast
 _WHOLE, _EMPTY = -2, -1
 
 
+MAX_ALIGNMENT = 64
+
 MAX_LEAVES = 16
 """A trivial type with more scalars than this is passed by its address."""
 
@@ -94,8 +96,11 @@ def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
             if ty in elab.types.open_fields:  # a field's type asks for the size of what it is a field of
                 report_recursive(ty, True, elab.reporter.sink)
             check_finite(ty, partial(fields_of, elab), elab.reporter.sink)
-            kind, slots = erase([ir_type(elab, field) for _, field in fields])
-            ty.field_slots = {name: (i, slot) for i, ((name, _), slot) in enumerate(zip(fields, slots, strict=True))}
+            kinds = [ir_type(elab, field) for _, field in fields]
+            if ty.info.alignment is not None:
+                kinds.append(_alignment(elab, ty, ty.info.alignment))
+            kind, slots = erase(kinds)
+            ty.field_slots = {name: (i, slots[i]) for i, (name, _) in enumerate(fields)}
             ty.ir_type = kind
         return ty.ir_type
     if isinstance(ty, PrimTy):
@@ -103,6 +108,23 @@ def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
     if isinstance(ty, FunctionTy):
         return types.PTR if ty.of is None else types.UNIT
     return types.UNIT
+
+
+def _alignment(elab: Elaboration, ty: StructTy, node: ast.Expr) -> types.Type:
+    """Return the type of a field without size that gives a struct the alignment of `@align`."""
+    assert ty.scope is not None
+    value = elab.api.evaluate(elab, node, ty.scope, ty.info.module)
+    if isinstance(value, ConstValue) and isinstance(value.ty, StructTy) and value.ty.params:
+        value = (
+            value.ty.params[0] if value.ty.info.materialized is not None else value
+        )  # a literal's type has its value
+    count = value.data if isinstance(value, ConstValue) else 0
+    span = Span(ty.info.module.source, node.start, node.end)
+    if not isinstance(count, int) or count <= 0 or count & (count - 1):
+        elab.fail(Code.UNSATISFIED_CONSTRAINT, "an alignment is a power of two", span)
+    if count > MAX_ALIGNMENT:
+        elab.fail(Code.UNSUPPORTED, f"alignments of more than {MAX_ALIGNMENT} bytes are not supported yet", span)
+    return types.ArrayType(types.VectorType(types.I8, count) if count > 1 else types.I8, 0)
 
 
 def slot_of(elab: Elaboration, ty: StructTy, name: str) -> tuple[int, int]:
