@@ -86,13 +86,15 @@ def test_a_program_with_main_is_called() -> None:
     assert case.program.endswith("def run():\n    main()\n")
 
 
-def test_modules_of_packages(tmp_path: Path) -> None:
+def test_modules_of_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pack/inner").mkdir(parents=True)
     for folder in ("pack", "pack/inner"):
         (tmp_path / folder / "__init__.kpy").touch()
     assert module_of(tmp_path / "pack/inner/test_x.kpy") == (tmp_path, "pack.inner.test_x")
     assert module_of(tmp_path / "pack/__init__.kpy") == (tmp_path, "pack")
     assert module_of(tmp_path / "test_x.kpy") == (tmp_path, "test_x")
+    monkeypatch.chdir(tmp_path / "pack/inner")  # a path without a folder ended in a loop without end
+    assert module_of(Path("test_x.kpy")) == (tmp_path, "pack.inner.test_x")
 
 
 @pytest.mark.parametrize(

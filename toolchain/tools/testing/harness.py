@@ -71,7 +71,9 @@ def module_of(path: Path) -> tuple[Path, str]:
     parts = [path.stem] if path.name not in _INIT else []
     folder = path.parent
     while any((folder / name).is_file() for name in _INIT):
-        parts.insert(0, folder.name if folder.name else folder.resolve().name)
+        if folder.name in ("", ".."):  # '.' is its own parent
+            folder = folder.resolve()
+        parts.insert(0, folder.name)
         folder = folder.parent
     return folder, ".".join(parts)
 
