@@ -6,16 +6,16 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, variables
 from ktc.elaborate.closures import captures
-from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.instances import function_instances, instance_table, work_queue
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
+from ktc.elaborate.kernels import kernel_signatures
 from ktc.elaborate.kernels.call_locations import arguments_start
-from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, Ty
+from ktc.elaborate.model.declarations import FunctionInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgumentSignature, Instance, UnitState
-from ktc.elaborate.model.types import ConstValue, FunctionValue, OpenTy, StructTy, show
+from ktc.elaborate.model.instance import Instance, UnitState
+from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy, show
 from ktc.elaborate.model.values import RValue, Val, Var
-from ktc.elaborate.types import struct_types, type_printer, well_known
+from ktc.elaborate.types import struct_types, type_printer
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 from ktc.targets.target import Target
@@ -50,9 +50,9 @@ def _kernel(
 ) -> tuple[UnitState, Instance]:
     """Ask for a kernel; `shown`: its code is only looked at, so that it may be any function."""
     state, instance = _kernel_instance(body, target, fn, span)
-    shown = shown and not _is_kernel(body, instance, target)
+    shown = shown and not kernel_signatures.is_kernel(body, instance, target)
     if not shown:
-        _check_kernel(body, instance, target, span)
+        kernel_signatures.check_kernel(body, instance, target, span)
     kernel = nodes.Kernel(instance.symbol, instance.title, instance.fn.span(), shown)
     state.kernels.setdefault(instance.symbol, kernel)
     work_queue.request(body.elab, instance)
@@ -68,84 +68,6 @@ def _kernel_instance(body: Body, target: Target, fn: FunctionValue, span: Span |
     finally:
         elab.instances.enter_state(outer)
     return state, instance
-
-
-def _is_kernel(body: Body, instance: Instance, target: Target) -> bool:
-    signature = instance.signature
-    return not signature.raises and signature.result == "none" and all(
-        not sig.left_open and (sig.passing != "memory" or _is_passed_whole(body, sig, target))
-        for sig in signature.args
-    )  # fmt: skip
-
-
-def _check_kernel(body: Body, instance: Instance, target: Target, span: Span | None) -> None:
-    name, signature = instance.fn.name, instance.signature
-    if signature.raises:
-        reason = "it is a 'def'" if instance.fn.node.is_def else "it may raise"
-        body.fail(
-            Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: {reason}", span, "a kernel is an 'fn' without 'raises'"
-        )
-    if signature.result != "none":
-        help = "let it write its result to a buffer: a pointer or a tensor is an argument"
-        body.fail(Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span, help)
-    for sig in signature.args:
-        _check_closure(body, sig.ty, span)
-        if sig.left_open or (sig.passing == "memory" and not _is_passed_whole(body, sig, target)):
-            kind = type_printer.type_name(body.elab, sig.ty)
-            text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
-            if sig.convention in ("mut", "ref"):
-                text = f"argument '{sig.name}' of kernel '{name}' is '{sig.convention}', and a kernel gets copies"
-            help = ""
-            if sig.left_open or isinstance(sig.ty, OpenTy):
-                text = f"the type of argument '{sig.name}' of kernel '{name}' leaves parameters open"
-                help = "write all of them: a launch infers none"
-            body.fail(Code.INVALID_KERNEL, text, span, help)
-
-
-def _check_closure(body: Body, ty: Ty, span: Span | None) -> None:
-    """Report a closure that is started as a kernel, or given to one, with captures that a kernel cannot have."""
-    closure = ty.info.closure if isinstance(ty, StructTy) else None
-    if closure is None or not isinstance(ty, StructTy):
-        return
-    for name, kind in struct_types.fields_of(body.elab, ty):
-        captured = ty.info.scope.names.get(name)
-        if isinstance(captured, Var) and captured.kind != "capture":
-            text = f"'{closure.name}' captures '{name}' by reference, and a kernel cannot reach variables of the host"
-            body.fail(Code.INVALID_KERNEL, text, span, f"write 'var {name}' in its list of captures")
-        if not _is_its_bytes(body, kind):
-            shown = type_printer.type_name(body.elab, kind)
-            text = f"'{closure.name}' captures '{name}' of type '{shown}', which a kernel cannot take"
-            body.fail(Code.INVALID_KERNEL, text, span)
-        _check_closure(body, kind, span)
-
-
-def _is_passed_whole(body: Body, sig: ArgumentSignature, target: Target) -> bool:
-    """Return whether a launch can pass the value of an argument that the kernel gets the address of."""
-    by_value = sig.convention in ("read", "var") and not sig.variadic and isinstance(sig.ty, StructTy)
-    return by_value and _is_its_bytes(body, sig.ty) and bool(target.value_argument)
-
-
-def _is_its_bytes(body: Body, ty: Ty) -> bool:
-    """Return whether a value is no more than its bytes.
-
-    It is trivial, or of a library type with a true `__is_trivial__`, or made of such.
-
-    The copies of such a type are functions all the same, for with other parameters they do more. A `DevicePassable`
-    type of the program may define how it is copied: what a kernel gets are the bytes that `_to_device_type` wrote.
-    """
-    if struct_types.is_trivial(body.elab, ty):
-        return True
-    if not isinstance(ty, StructTy):
-        return False
-    if not ty.info.module.is_library:
-        own = {name for name in ("__copyinit__", "__moveinit__", "__del__") if name in ty.info.members}
-        if "_to_device_type" in ty.info.members:
-            own &= {"__del__"}
-        return not own and all(_is_its_bytes(body, kind) for _, kind in struct_types.fields_of(body.elab, ty))
-    said = ty.info.members.get("__is_trivial__")
-    return isinstance(said, AliasInfo) and evaluation.alias_value(body.elab, said, ty) == well_known.bool_constant(
-        body.elab, True
-    )
 
 
 def offload(
@@ -272,7 +194,7 @@ def kernel_captures(
 
 def _check_capture(body: Body, instance: Instance, var: Var, target: Target, span: Span | None) -> None:
     if not struct_types.fits_registers(body.elab, var.ty) and not (
-        _is_its_bytes(body, var.ty) and target.value_argument
+        kernel_signatures.is_its_bytes(body, var.ty) and target.value_argument
     ):
         kind = type_printer.type_name(body.elab, var.ty)
         text = f"'{instance.fn.name}' cannot be a kernel: it captures '{var.name}' of type '{kind}'"
