@@ -22,6 +22,11 @@ def both[F: def() -> None](f: F, items: List[Int]):
     f()
 
 
+def two[F: def() -> None, G: def() -> None](f: F, g: G):
+    f()
+    g()
+
+
 def of_type[f: def(Int) -> Int](x: Int) -> Int:
     return f(x)  # error@12: not-callable "'f' is a type here" help "write 'thin' before '->'"
 
@@ -84,6 +89,15 @@ def values() raises:
         items.append(2)
 
     both(append, items)  # error@18: conflicting-access "'both' may write through the argument 'f'"
+    var y = 1
+
+    def from_x() {imm x, mut y}:
+        y += x
+
+    def from_y() {mut x, imm y}:
+        x += y
+
+    two(from_x, from_y)  # error@17: conflicting-access "'two' may write through the argument 'f', and 'g' reaches"
 
 
 def main():

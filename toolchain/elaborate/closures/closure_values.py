@@ -55,8 +55,8 @@ def closure(body: Body, fn: FunctionInfo, name: str) -> Place | None:
     place = Place(ty, nodes.LocalAddress(local), True, local, owned=not name)
     for capture in captures:
         _fill(body, capture, place_operations.field(body, replace(place, owned=False), capture.var.name))
-    if not body.frame.module.is_library and (paths := _paths(body, fn, captures)):
-        body.facts.note_paths(local, paths)
+    if not body.frame.module.is_library:
+        _note_paths(body, fn, captures, local)
     partial_moves.mark(body, "init", place)
     return place
 
@@ -80,22 +80,26 @@ def _captures(body: Body, fn: FunctionInfo) -> list[_Capture]:
         if not mode:
             text = f"'{fn.name}' uses the variable '{name}' and does not say how it captures it"
             body.fail(Code.UNDEFINED_NAME, text, at, _LIST % (name, name, name))
-        value = variables.variable(body, var, first_use(fn.node, name) if name in used else fn.node)
+        value = variables.variable(body, var, first_use(fn.node, name) if entry is None else entry)
         if isinstance(value, ConstValue):
             continue
         found.append(_Capture(var, mode, value, at))
     return found
 
 
-def _paths(body: Body, fn: FunctionInfo, captures: list[_Capture]) -> tuple[AccessPath, ...]:
-    """Return the paths to what a closure may change; if it changes nothing, to what it refers to."""
+def _note_paths(body: Body, fn: FunctionInfo, captures: list[_Capture], local: nodes.Local) -> None:
+    """Record the paths to what a closure may change, or, if it changes nothing, to what it refers to."""
     changed, read = list[AccessPath](), list[AccessPath]()
     for capture in captures:
         if capture.mode in _OWNED:
             read += of_inside(body, capture.value)
         elif isinstance(capture.value, Place):
             (changed if _is_mutable(body, fn, capture) else read).extend(of_place(capture.value))
-    return tuple(dict.fromkeys(changed or read))
+    changed, read = list(dict.fromkeys(changed)), list(dict.fromkeys(read))
+    if changed:
+        body.facts.note_paths(local, tuple(changed), tuple(read))
+    elif read:
+        body.facts.note_paths(local, tuple(read))
 
 
 def _closure_type(body: Body, fn: FunctionInfo, captures: list[_Capture]) -> StructTy:

@@ -264,6 +264,7 @@ class OwnershipFacts:
 
     Attributes:
         access_paths: the paths to what values of locals point into (`ownership/access_paths.py`).
+        read_paths: of closures that change some variables, the paths to those that they only read.
         linear: the destructors that must not be reached (`builder/linear_types.py`).
         moved: locals from which something was moved; `trusted`: those that the library looks after.
         last_call: the last call's result, if it has a place, and its arguments.
@@ -273,6 +274,7 @@ class OwnershipFacts:
     def __init__(self) -> None:
         self.local_types: dict[nodes.Local, Ty] = {}
         self.access_paths: dict[nodes.Local, tuple[AccessPath, ...]] = {}
+        self.read_paths: dict[nodes.Local, tuple[AccessPath, ...]] = {}
         self.linear: dict[str, tuple[str, str]] = {}
         self.moved: set[nodes.Local] = set()
         self.trusted: set[nodes.Local] = set()
@@ -283,9 +285,13 @@ class OwnershipFacts:
         """Keep the last call's result and arguments."""
         self.last_call = call
 
-    def note_paths(self, local: nodes.Local, paths: tuple[AccessPath, ...]) -> None:
-        """Keep the paths to what a local's value points into."""
+    def note_paths(
+        self, local: nodes.Local, paths: tuple[AccessPath, ...], read: tuple[AccessPath, ...] = ()
+    ) -> None:  # fmt: skip
+        """Keep the paths to what a local's value points into, of a closure those that it only reads apart."""
         self.access_paths[local] = paths
+        if read:
+            self.read_paths[local] = read
 
     def note_address_taken(self) -> None:
         """A primitive takes the address of one of the values."""

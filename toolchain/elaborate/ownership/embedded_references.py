@@ -6,6 +6,7 @@ variable is not known, conflicts with nothing.
 """
 
 from collections.abc import Sequence
+from itertools import product
 
 from ktc.base.records import record
 from ktc.diag.codes import Code
@@ -46,11 +47,9 @@ def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequen
     seen: list[_Reach] = []
     for sig, value, slot in zip(instance.signature.args, values, slots, strict=True):
         for number, one in enumerate(_given(body, sig, value, slot)):
-            found = _reach(body, sig, one) if isinstance(one, (Place, RValue)) else None
-            if found is None:
-                continue
+            reaches = _reaches(body, sig, one) if isinstance(one, (Place, RValue)) else ()
             together = isinstance(value, PackValue) and sig.variadic == "list" and not _points_anywhere(body, sig.ty)
-            for other in seen:
+            for other, found in product(seen, reaches):
                 # items of one type that point into several variables may all point into each of them
                 is_beside = together and other.name == sig.name
                 if (
@@ -65,7 +64,7 @@ def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequen
                         text = f"{instance.fn.title} gets two values that reach the same memory, and may write to it"
                     help = "pass a copy, or a pointer whose origin is 'MutAnyOrigin'"
                     body.fail(Code.CONFLICTING_ACCESS, text, _span(slot, number) or body.frame.span, help)
-            seen.append(found)
+            seen += reaches
 
 
 def _points_anywhere(body: Body, ty: Ty | None) -> bool:
@@ -97,6 +96,14 @@ def _same_origins(body: Body, before: Result, after: Result) -> bool:
     if not isinstance(before, (Place, RValue)) or not isinstance(after, (Place, RValue)):
         return False
     return before.ty is after.ty and bool(struct_types.origins_of(body.elab, after.ty))
+
+
+def _reaches(body: Body, sig: ArgumentSignature, value: Place | RValue) -> tuple[_Reach, ...]:
+    """Return what an argument reaches; a closure may change some variables and only read others."""
+    first = _reach(body, sig, value)
+    local = value.local if isinstance(value, Place) else None
+    read = body.facts.read_paths.get(local) if local is not None else None
+    return tuple(one for one in (first, _Reach(sig.name, read, False) if read else None) if one is not None)
 
 
 def _reach(body: Body, sig: ArgumentSignature, value: Place | RValue) -> _Reach | None:
