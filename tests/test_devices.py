@@ -44,6 +44,7 @@ REFUSED: Mapping[str, Mapping[str, str]] = MappingProxyType({
         "tests/run/block_atomics": "Metal has no fences",
         "tests/run/block_threads": "Metal has no float64",
         "tests/run/copied_captures": "Metal has no fences",
+        "tests/run/edition2026/primitives": "Metal has no fences",
         "tests/run/device_algorithms": "Metal adds no int64 atomically",
         "tests/run/kernel_arrays": "Metal has no float64",
         "tests/run/kernel_clock": "Metal has no clock",
