@@ -322,7 +322,8 @@ def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink, ou
             text = f"parameter '{param.name}' cannot be '{param.convention}': it is known at compile time"
             span = Span(source, param.start, param.end)
             sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"remove the '{param.convention}'"))
-        if param.kind == "infer" and param.default is not None:
+        is_2026 = source.edition is not None and source.edition.edition is Edition.Y2026
+        if param.kind == "infer" and param.default is not None and not is_2026:
             text = f"parameter '{param.name}' is inferred, so it cannot have a default value"
             sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, param.start, param.end), text))
         if param.kind in ("pos", "any"):

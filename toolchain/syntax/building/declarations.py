@@ -122,7 +122,8 @@ class DeclarationBuilder(BaseBuilder):
 
     # NAME opt_type opt_where opt_default
     def param_plain(self, kids: Kids, start: int, end: int) -> ast.Param:
-        return ast.Param(start, end, self.word(kids[0]), kids[1], kids[3], "any", "", (), False, kids[2])
+        type_ = _with_plain_origin(kids[1])
+        return ast.Param(start, end, self.word(kids[0]), type_, kids[3], "any", "", (), False, kids[2])
 
     # ("where" expr)?
     def opt_where(self, kids: Kids, start: int, end: int) -> object:
@@ -350,6 +351,14 @@ class DeclarationBuilder(BaseBuilder):
         function: ast.FunctionDecl = kids[1]
         function.head.effects = ("async", *function.effects)
         return function
+
+
+def _with_plain_origin(kind: ast.Expr | None) -> ast.Expr | None:
+    """Return `Origin[m]` for `Origin[mut=m]`, any other type as it is."""
+    match kind:
+        case ast.Subscript(start, end, ast.Name(id="Origin") as base, (), (ast.Keyword(name="mut", value=value),)):
+            return ast.Subscript(start, end, base, (value,), ())
+    return kind
 
 
 def conditions(params: Sequence[ast.Param]) -> tuple[ast.Expr, ...]:
