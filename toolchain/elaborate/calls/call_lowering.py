@@ -6,6 +6,7 @@ call.
 
 from functools import partial
 
+from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -113,7 +114,10 @@ def call_fn(body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: 
         pos = [Arg(_list_of(body, pos[0].value), pos[0].span)]
     found = overload_resolution.choose_cached(body, fn, pos, kw, span, receiver)
     assert found is not None
-    return emit_call(body, found, span)
+    made = emit_call(body, found, span)
+    if body.frame.module.edition is Edition.Y2026 and isinstance(made, RValue) and isinstance(made.ty, StructTy):
+        return conversions.convert(body, made, well_known.of_scalar(body.elab, made.ty), span)
+    return made
 
 
 def _takes_several(fn: FunctionValue) -> bool:

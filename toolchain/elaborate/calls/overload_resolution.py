@@ -90,7 +90,7 @@ def _site_key(
             kinds.append(value.mutable and (2 if value.owned else 1))
         if arg.name:
             kinds.append(arg.name)
-    edition = body.frame.module.edition if fn.overloads.by_edition else None
+    edition = body.frame.module.edition  # whose conversions differ
     return fn.overloads, fn.params, fn.named, fn.self_ty, receiver, edition, tuple(kinds)
 
 
@@ -377,7 +377,7 @@ def implicit_init(body: Body, have: Ty, expected: StructTy) -> Candidate | None:
             have, expected
         ):
             return None
-    key = ("convert", have, expected, body.frame.comptime)
+    key = ("convert", have, expected, body.frame.comptime, body.frame.module.edition)
     if key in memo:
         found: Candidate | None = memo[key]
         return found

@@ -5,6 +5,7 @@ from typing import TypeGuard
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
+from ktc.elaborate.calls import scalar_types
 from ktc.elaborate.generics import function_types, parameter_binding, unification
 from ktc.elaborate.instances import callable_types
 from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
@@ -135,7 +136,7 @@ def _infer_materialized(
     """Bind what is still open by the literal's run-time type."""
     own = type_of(body, arg.value)
     assert own is not None
-    have = well_known.materialized(body.elab, own, False)
+    have = scalar_types.as_expected(body, well_known.materialized(body.elab, own, False), expected)
     tentative = dict(bound)
     if expected.symbolic and unification.unify(body.elab, expected, have, tentative):
         bound.update(tentative)
@@ -238,6 +239,7 @@ def infer_one(
         return
     if isinstance(expected, UnboundParameter):
         have = well_known.materialized(body.elab, have, False)
+    have = scalar_types.as_expected(body, have, expected)
     tentative = dict(bound)
     if unification.unify(body.elab, expected, have, tentative):
         bound.update(tentative)

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from ktc.base.editions import Edition
 from ktc.elaborate.builder import ir_values, locals
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.calls.writeback import fetched
@@ -71,6 +72,8 @@ def compare_two(body: Body, op: str, left: Result, right: Result, node: ast.Node
             operators.no_operator(body, op.replace("-", " "), left, right, node)
         return made
     if isinstance(left, Ty) and isinstance(right, Ty):
+        if body.frame.module.edition is Edition.Y2026:
+            left, right = well_known.as_scalar(body.elab, left), well_known.as_scalar(body.elab, right)
         same = (left is right) == (op == "==")
         return well_known.bool_constant(body.elab, same)
     name = COMPARE[op]

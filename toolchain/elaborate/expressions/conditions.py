@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate.builder import dead_code, ir_values, locals, partial_moves, place_operations, variables
@@ -246,6 +247,13 @@ def _common(body: Body, values: Sequence[Result], expected: Ty | None, node: ast
     a, b = values
     if not isinstance(a, (RValue, Place, ConstValue)) or not isinstance(b, (RValue, Place, ConstValue)):
         body.fail(Code.TYPE_MISMATCH, "both sides of a conditional expression must be values", body.at(node))
+    if body.frame.module.edition is Edition.Y2026 and isinstance(expected, StructTy) and not expected.symbolic:
+        literals = [one.ty for one in values if isinstance(one, ConstValue) and isinstance(one.ty, StructTy)]
+        if len(literals) == len(values) and all(
+            ty.info.materialized is not None and overload_resolution.conversion(body, ty, expected) is not None
+            for ty in literals
+        ):
+            return expected
     if a.ty is b.ty:
         return well_known.materialized(body.elab, a.ty, False)
     plain_a: Ty = well_known.materialized(body.elab, a.ty, False)

@@ -6,7 +6,7 @@ from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import place_operations, variables
-from ktc.elaborate.calls import call_lowering
+from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.calls.writeback import attribute_of, field_of, runs_after_operands
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import names
@@ -148,7 +148,7 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
         case AliasInfo() | BoundAlias():
             return member_of(body, parameter_binding.open_alias(elab, base), name, node)
         case RValue() | Place() | ConstValue():
-            return value_member(body, base, name, node)
+            return value_member(body, _with_member(body, base, name, node), name, node)
         case UnboundParameter() | Opaque():
             raise Symbolic
         case PackValue(items) if name == "__len__":
@@ -163,6 +163,17 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
             body.fail(Code.NO_MEMBER, f"a function has no member '{name}'", body.at(node), function_hint(name))
         case _:
             body.fail(Code.NO_MEMBER, f"'{base}' has no member '{name}'", body.at(node))
+
+
+def _with_member(body: Body, base: Val, name: str, node: ast.Node) -> Val:
+    """Return an `Int` of edition 2026 as the scalar that it is, for a member that only vectors have."""
+    if body.frame.module.edition is Edition.Y2025:
+        return base
+    scalar = well_known.as_scalar(body.elab, base.ty)
+    if scalar is base.ty or struct_members.member(body.elab, base.ty, name) is not None:  # type: ignore[arg-type]
+        return base
+    is_found = isinstance(scalar, StructTy) and struct_members.member(body.elab, scalar, name) is not None
+    return conversions.convert(body, base, scalar, body.at(node)) if is_found else base
 
 
 def _is_renamed(body: Body, ty: Ty, name: str) -> bool:

@@ -27,7 +27,7 @@ from ktc.elaborate.model.values import Arg, DeferredOperand, Method, Place, Resu
 from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve.hints import index_hint
 from ktc.elaborate.tree.parameter_spans import parameter_node
-from ktc.elaborate.types import primitive_types, struct_members, type_printer
+from ktc.elaborate.types import primitive_types, struct_members, type_printer, well_known
 from ktc.syntax import ast
 
 
@@ -45,10 +45,16 @@ def subscript(body: Body, node: ast.Subscript, expected: Ty | None = None) -> Re
         return body.api.expr(body, node.args[0])
     base = body.api.expr(body, node.base)
     try:
-        return apply(body, base, node)
+        return _number_type(body, apply(body, base, node))
     except Mismatch as reason:
         written = parameter_node(node, reason)
         body.fail(reason.code, reason.message, reason.span or body.at(written or node), reason.help())
+
+
+def _number_type(body: Body, made: Result) -> Result:
+    """Return `Int` for `Scalar[DType.int]`, which it is in edition 2026; anything else as it is."""
+    is_number = body.frame.module.edition is Edition.Y2026 and isinstance(made, StructTy)
+    return well_known.of_scalar(body.elab, made) if is_number and isinstance(made, StructTy) else made
 
 
 def prim_type(body: Body, node: ast.Subscript, name: str) -> Result:
@@ -150,6 +156,11 @@ def _alias_owner(body: Body, alias: AliasInfo) -> StructTy | None:
 
 def indexed_value(body: Body, base: Val, node: ast.Subscript) -> Result:
     """Elaborate an index of a value."""
+    if (
+        body.frame.module.edition is Edition.Y2026
+        and (scalar := well_known.as_scalar(body.elab, base.ty)) is not base.ty
+    ):
+        base = conversions.convert(body, base, scalar, body.at(node))
     getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
     span = body.at(node)
     if getter is None and isinstance(base, ConstValue):

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, partial_moves, place_operations, variables
-from ktc.elaborate.calls import call_lowering, conversions
+from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
 from ktc.elaborate.calls.writeback import writeback_place
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals, members, operands
@@ -132,7 +133,7 @@ def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: ast.Nod
         else None
     )
     if setter is not None and isinstance(base, (RValue, Place, ConstValue)):
-        call_setitem(body, base, setter, args, collection_literals.argument_or_literal(body, value), target)
+        call_setitem(body, base, setter, args, _item_value(body, base, args, value, target), target)
         return
     place = apply_index(body, base, args, target)
     if (
@@ -146,6 +147,20 @@ def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: ast.Nod
     if isinstance(place, Place) and place.mutable and not place.owned:
         made = conversions.convert(body, made, place.ty, body.at(value))
     assign_item(body, place, made, target, base)
+
+
+def _item_value(body: Body, base: Val, args: list[Arg], value: ast.Expr, target: ast.Subscript) -> Arg:
+    """Elaborate the value for `__setitem__`; in edition 2026 arms of literals have the type of `__getitem__`."""
+    getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
+    if body.frame.module.edition is Edition.Y2025 or not isinstance(value, ast.Ternary) or getter is None:
+        return collection_literals.argument_or_literal(body, value)
+    assert isinstance(base.ty, StructTy)
+    span = body.at(target)
+    given, named = [Arg(base, span), *(arg for arg in args if not arg.name)], [arg for arg in args if arg.name]
+    fn = FunctionValue(getter, (), (), base.ty)
+    found = overload_resolution.choose_cached(body, fn, given, named, span, receiver=True, quiet=True)
+    expected = found.instance.signature.result_ty if found is not None else None
+    return Arg(body.api.expr(body, value, expected), body.at(value))
 
 
 def index_args(body: Body, target: ast.Subscript) -> list[Arg]:

@@ -5,7 +5,7 @@ from functools import partial
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import OverloadSet, StructInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import ArgumentSignature
 from ktc.elaborate.model.types import (
@@ -38,6 +38,29 @@ def library_info(elab: Elaboration, name: str) -> StructInfo:
 def library_type(elab: Elaboration, name: str) -> StructTy:
     """Return a library struct without parameters."""
     return struct_types.struct_type(elab, library_info(elab, name), ())
+
+
+def as_scalar(elab: Elaboration, ty: Ty) -> Ty:
+    """Return the scalar type that `Int` or `UInt` is in edition 2026; any other type as it is."""
+    if not isinstance(ty, StructTy) or ty.info.name not in ("Int", "UInt") or not ty.info.module.is_library:
+        return ty
+    key = ("scalar", ty.info.name)
+    if key not in elab.types.library:
+        alias = modules.prelude_name(elab, f"__{ty.info.name}Scalar")
+        assert isinstance(alias, AliasInfo)
+        elab.types.library[key] = elab.api.alias_value(elab, alias, None)
+    found = elab.types.library[key]
+    assert isinstance(found, StructTy)
+    return found
+
+
+def of_scalar(elab: Elaboration, ty: StructTy) -> StructTy:
+    """Return `Int` or `UInt` for the scalar type that it is in edition 2026; any other type as it is."""
+    if ty.info.name == "SIMD" and ty.info.module.is_library and not ty.symbolic:
+        for own in (library_type(elab, "Int"), library_type(elab, "UInt")):
+            if ty is as_scalar(elab, own):
+                return own
+    return ty
 
 
 def literal(elab: Elaboration, struct: str, prim: str, value: int | float | Fraction | str) -> ConstValue:
