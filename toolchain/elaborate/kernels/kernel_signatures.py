@@ -44,7 +44,7 @@ def check_kernel(body: Body, instance: Instance, target: Target, span: Span | No
         body.fail(Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span, help)
     for sig in signature.args:
         _check_width(body, instance, sig)
-        _check_closure(body, sig.ty, span)
+        check_closure(body, sig.ty, span)
         if sig.left_open or (sig.passing == "memory" and not _is_passed_whole(body, sig, target)):
             kind = type_printer.type_name(body.elab, sig.ty)
             text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
@@ -69,7 +69,7 @@ def _check_width(body: Body, instance: Instance, sig: ArgumentSignature) -> None
         body.fail(Code.INVALID_KERNEL, text, Span(module.source, written.start, written.end), help)
 
 
-def _check_closure(body: Body, ty: Ty, span: Span | None) -> None:
+def check_closure(body: Body, ty: Ty, span: Span | None) -> None:
     """Report a closure that is started as a kernel, or given to one, with captures that a kernel cannot have."""
     closure = ty.info.closure if isinstance(ty, StructTy) else None
     if closure is None or not isinstance(ty, StructTy):
@@ -83,7 +83,7 @@ def _check_closure(body: Body, ty: Ty, span: Span | None) -> None:
             shown = type_printer.type_name(body.elab, kind)
             text = f"'{closure.name}' captures '{name}' of type '{shown}', which a kernel cannot take"
             body.fail(Code.INVALID_KERNEL, text, span)
-        _check_closure(body, kind, span)
+        check_closure(body, kind, span)
 
 
 def _is_passed_whole(body: Body, sig: ArgumentSignature, target: Target) -> bool:

@@ -193,6 +193,7 @@ def kernel_captures(
 
 
 def _check_capture(body: Body, instance: Instance, var: Var, target: Target, span: Span | None) -> None:
+    kernel_signatures.check_closure(body, var.ty, span)
     if not struct_types.fits_registers(body.elab, var.ty) and not (
         kernel_signatures.is_its_bytes(body, var.ty) and target.value_argument
     ):
