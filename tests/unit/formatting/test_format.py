@@ -91,6 +91,24 @@ def test_small_texts(before: str, after: str, tables: Tables) -> None:
     assert formatted(head + before, tables) == head + after
 
 
+def test_closures_of_2026(tables: Tables) -> None:
+    """Lists of captures stand as arguments do, and function types are written without a space."""
+    before = (
+        'def main():\n    def f[F:Copyable&def (Int)->Int]( f:F )abi ("C"){mut  a,imm b,var c^}->Int: return 1\n'
+        "    var g=lambda(x:Int)->Int:x+1\n    def h(){ }: pass\n"
+    )
+    assert formatted(before, tables) == (
+        "def main():\n"
+        "    def f[\n"
+        "        F: Copyable & def(Int) -> Int\n"
+        '    ](f: F) abi("C") {mut a, imm b, var c^} -> Int:\n'
+        "        return 1\n\n"
+        "    var g = lambda (x: Int) -> Int: x + 1\n\n"
+        "    def h() {}:\n"
+        "        pass\n"
+    )
+
+
 def test_a_range_changes_nothing_else(tables: Tables) -> None:
     text = "alias x  = 1\nalias y  = 2\nalias z  = 3\n"
     assert formatted(text, tables, lines=(2, 2)) == "alias x  = 1\nalias y = 2\nalias z  = 3\n"
