@@ -46,3 +46,4 @@ struct Counter:
 
 def main():
     var f = lambda x: x + 1  # error@20: syntax-error "the arguments of a 'lambda' stand in brackets"
+    var g = lambda (x: Int): x + 1  # error@30: undeclared-result "a 'lambda' without a result gives no value"

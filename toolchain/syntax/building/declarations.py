@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ktc.base.records import entity
+from ktc.diag.codes import Code
 from ktc.syntax import ast
 from ktc.syntax.building.base import BaseBuilder, Kids
+from ktc.syntax.lexing.lex_error import LexError
 
 _MAKES = re.compile(r"\b__(?:init|copyinit|moveinit)__\s*(?:\[[^()]*\])?\(\s*$")
 _OLD_CONVENTIONS = {"inout": "write 'mut'", "borrowed": "leave it out, or write 'read'"}
@@ -16,6 +18,12 @@ _UNTIL_2025 = {
     "owned": "write 'var'", "read": "write 'imm', or leave it out", "inout": "write 'mut'", "borrowed": "leave it out",
 }  # fmt: skip
 """Conventions that edition 2026 does not have."""
+
+_VALUES = (
+    ast.IntLit, ast.FloatLit, ast.StrLit, ast.FString, ast.BoolLit, ast.Binary, ast.BoolOp, ast.Compare, ast.Unary,
+    ast.ListLit, ast.TupleLit,
+)  # fmt: skip
+"""Expressions that surely have a value, so that a function that gives one has a result."""
 
 BETWEEN = re.compile(r"(?:\s|#[^\n]*)*")
 """What lies between two tokens, or two statements."""
@@ -341,6 +349,10 @@ class DeclarationBuilder(BaseBuilder):
         params, args, (raises, error, effects), captures, (type_, ref), value = kids
         self.check_types(params)
         self.check_arguments(args, start)
+        if type_ is None and isinstance(value, _VALUES):
+            text = "a 'lambda' without a result gives no value, and this is one"
+            help = "write its type before the ':', as in 'lambda (x: Int) -> Int: x + 1'"
+            self.errors.append(LexError(Code.UNDECLARED_RESULT, value.start, value.end, text, help))
         captures = (ast.Capture(start, start, "read", "", start),) if captures is None else captures
         head = ast.FunctionHead(params, args, type_, ref, raises, effects, captures, (), False, "", False, error)
         body = (ast.Return(value.start, value.end, value),)
