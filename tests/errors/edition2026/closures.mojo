@@ -67,6 +67,14 @@ def of_variables():
         x += 4  # error@9: cannot-mutate "'x' is read only" help "write 'mut x' in the list of captures"
 
 
+def never_called():
+    var x = 1
+    _ = lambda (a: Int) {imm x} -> Int: a + nothing  # error@45: undefined-name "'nothing' is not defined"
+
+    def unused() {imm x}:
+        print(x, nothing)  # error@18: undefined-name "'nothing' is not defined"
+
+
 def values() raises:
     var x = 1
     var items: List[Int] = [1]

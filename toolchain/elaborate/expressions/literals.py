@@ -216,6 +216,8 @@ def lambda_function(body: Body, node: ast.Lambda) -> Result:
     fn.parent = body
     fn.closure_name = f"lambda {body.fresh()} of {body.frame.instance.symbol if body.frame.instance else ''}"
     made = closure_values.closure(body, fn, "")
+    if not body.frame.module.is_library and not body.frame.comptime:
+        body.elab.coverage.note_nested(fn)
     return FunctionValue(OverloadSet(fn.name, [fn])) if made is None else made
 
 
