@@ -19,9 +19,7 @@ NAMES = ROOT / "tests/fixtures/library_names.txt"
 
 
 def exported() -> list[tuple[str, str]]:
-    lines = [line for line in NAMES.read_text("utf-8").splitlines() if line and not line.startswith("#")]
-    pairs = [(module, names.split()) for module, _, names in (line.partition(":") for line in lines)]
-    return [(module, name) for module, names in pairs for name in names]
+    return listed_names(NAMES)
 
 
 def importing(names: list[tuple[str, str]]) -> str:
@@ -39,6 +37,26 @@ def test_names_are_there_or_listed(tmp_path: Path, capfd: pytest.CaptureFixture[
         main(["build", "--emit", "llvm", "-o", str(tmp_path / "names.ll"), str(program)])
     failed = [line for line in capfd.readouterr().err.splitlines() if "error[" in line]
     assert not failed, failed
+
+
+def test_names_of_edition_2026_are_there_or_listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What can be imported is not listed as missing, and what cannot is."""
+    missing = listed_names(ROOT / "stdlib/missing_2026.txt")
+    names = listed_names(ROOT / "tests/fixtures/library_names_2026.txt")
+    assert len(names) > 400
+    assert set(missing) <= set(names)
+    program = tmp_path / "names.mojo"
+    program.write_text(importing(names), "utf-8")
+    with contextlib.suppress(SystemExit):
+        main(["check", "--edition", "2026", str(program)])
+    reported = re.findall(r"names\.mojo:(\d+):\d+: error\[", capfd.readouterr().err)
+    assert {names[int(line) - 1] for line in reported} == set(missing)
+
+
+def listed_names(file: Path) -> list[tuple[str, str]]:
+    lines = [line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    pairs = [(module, names.split()) for module, _, names in (line.partition(":") for line in lines)]
+    return [(module, name) for module, names in pairs for name in names]
 
 
 def test_names_that_are_passed_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
