@@ -85,7 +85,7 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = MappingProxyType({
 """Programs that are compiled for an API and not run, and why."""
 
 OTHER_KERNELS = frozenset({
-    "tests/run/device_algorithms",
+    "tests/run/device_algorithms", "tests/run/edition2026/library_kernels",
     "tests/run/linalg_grouped", "tests/run/linalg_matmul", "tests/run/nn_convolution", "tests/run/nn_decoding",
     "examples/kernel_library",
 })  # fmt: skip
