@@ -137,5 +137,5 @@ def _has_mutable_origin(body: Body, instance: Instance, sig: ArgumentSignature) 
     if not isinstance(origin, ConstValue) or not isinstance(origin.data, OriginValue):
         return False
     mut = origin.ty.params[0] if isinstance(origin.ty, StructTy) and origin.ty.params else None
-    is_named = origin.data.kind in ("any", "external") and origin.data.mutable
+    is_named = origin.data.kind in ("any", "external", "some") and origin.data.mutable
     return is_named or (not origin.data.mutable and isinstance(mut, ConstValue) and mut.data == 1)

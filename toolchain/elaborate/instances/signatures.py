@@ -11,6 +11,7 @@ from ktc.elaborate.generics.callable_traits import run_time_type
 from ktc.elaborate.generics.conformance import missing_conformance
 from ktc.elaborate.generics.function_effects import error_type
 from ktc.elaborate.generics.function_types import convention_of
+from ktc.elaborate.instances.default_origins import with_defaults
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
@@ -46,7 +47,7 @@ from ktc.syntax import ast
 def open_key(elab: Elaboration, kind: ParameterArgument, have: Actual) -> ParameterArgument:
     have = _literal_run_time_type(elab, kind, have)
     if isinstance(kind, PartialTy) and not (isinstance(have, StructTy) and have.info is kind.info):
-        return _with_defaults(elab, kind)
+        return with_defaults(elab, kind)
     if isinstance(kind, FunctionTy):
         return None
     if isinstance(have, list):
@@ -61,22 +62,6 @@ def _literal_run_time_type(elab: Elaboration, kind: ParameterArgument, have: Act
         return have
     plain = well_known.materialized(elab, have)
     return plain if isinstance(plain, StructTy) and plain.info is kind.info else have
-
-
-def _with_defaults(elab: Elaboration, kind: PartialTy) -> StructTy | PartialTy:
-    """Fill what a partial type leaves open where its struct's defaults or origins allow it."""
-    named = tuple((p.name, v) for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None)
-    names = {name for name, _ in named}
-    extra: list[tuple[str, ParameterArgument]] = []
-    written = dict(named).get("mut")
-    mutable = isinstance(written, ConstValue) and bool(written.data)
-    for param in kind.info.node.params:
-        if param.name in names or param.default is not None:
-            continue
-        if isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Origin":
-            extra.append((param.name, well_known.origin_constant(elab, OriginValue("any", mutable))))
-    made = parameter_binding.apply_struct(elab, kind.info, (), (*named, *extra))
-    return made if isinstance(made, StructTy) else kind
 
 
 def declared_types(
@@ -259,7 +244,7 @@ def library_result(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> Ty:
     span = Span(fn.module.source, fn.node.result.start, fn.node.result.end)
     if isinstance(value, PartialTy):
         if fn.module.is_library:
-            value = _with_defaults(elab, value)
+            value = with_defaults(elab, value, "any")
         else:
             value = _complete(elab, value, span)
     if not isinstance(value, Ty) or isinstance(value, TraitTy):
@@ -307,7 +292,7 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
                 text = f"a '{type_printer.type_name(elab, have)}' is given, but the expected type has other parameters"
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
             return struct_types.canonical_struct(elab, have)
-        made = _with_defaults(elab, kind)
+        made = with_defaults(elab, kind)
         if have is None and isinstance(made, StructTy) and made.symbolic and _leaves_a_default_open(kind):
             return kind  # another parameter's default depends on what is open
         if have is not None and not isinstance(made, StructTy):

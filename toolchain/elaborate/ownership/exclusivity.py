@@ -32,21 +32,20 @@ def check_call(body: Body, instance: Instance, values: Values, slots: Sequence[A
     An argument that is a variable must still be there when the others have been computed; one that the function takes
     as its own must be copied implicitly, or be moved.
     """
-    spans = [slot.span if isinstance(slot, Arg) else None for slot in slots]
-    for sig, value, at in zip(instance.signature.args, values, spans, strict=True):
-        if at is not None and sig.convention in _TAKEN and isinstance(value, Place) and not value.owned:
-            place_operations.check_copy(body, value, at)
+    for sig, value, slot in zip(instance.signature.args, values, slots, strict=True):
+        if isinstance(slot, Arg) and sig.convention in _TAKEN and isinstance(value, Place) and not value.owned:
+            place_operations.check_copy(body, value, slot.span)
     if body.facts.moved and len(values) > 1:
-        for _, value, at in _arguments(instance, values, spans):
+        for _, value, at in _arguments(body, instance, values, slots):
             if isinstance(value, Place) and not value.owned and value.local in body.facts.moved:
                 _require(body, value, at or body.frame.span)
     if instance.fn.parameter and instance.fn.parent is body and values and not body.frame.comptime:
-        _check_captured(body, instance, values, spans)
+        _check_captured(body, instance, values, slots)
     check_embedded(body, instance, values, slots)
     if not instance.signature.changes and not any(map(_moved, values)):
         return
     title, seen = instance.fn.title, list[tuple[Place | RValue, ArgumentSignature]]()
-    for sig, value, at in _arguments(instance, values, spans):
+    for sig, value, at in _arguments(body, instance, values, slots):
         if sig.convention in _TAKEN:
             if not _moved(value):
                 continue
@@ -83,10 +82,10 @@ def _is_place(instance: Instance, sig: ArgumentSignature, value: Place | RValue)
     return isinstance(value.ty, StructTy) and not value.ty.info.register_passable
 
 
-def _check_captured(body: Body, instance: Instance, values: Values, spans: Sequence[Span | None]) -> None:
+def _check_captured(body: Body, instance: Instance, values: Values, slots: Sequence[Arg | list[Arg] | None]) -> None:
     """Report an argument in a variable, or pointing into one, that the closure called captures by reference."""
     given: list[tuple[ArgumentSignature, Span | None, tuple[AccessPath, ...]]] = []
-    for sig, value, at in _arguments(instance, values, spans):
+    for sig, value, at in _arguments(body, instance, values, slots):
         is_direct = struct_types.abi(body.elab, value.ty) == "direct" if sig.variadic else sig.passing == "direct"
         is_place = sig.convention not in _TAKEN and not is_direct
         given.append((sig, at, (*(_argument_paths(value) if is_place else ()), *of_inside(body, value))))
@@ -114,18 +113,21 @@ def _captured(closure: FunctionInfo, seen: set[FunctionInfo]) -> Iterator[tuple[
 
 
 def _arguments(
-    instance: Instance, values: Values, spans: Sequence[Span | None]
+    body: Body, instance: Instance, values: Values, slots: Sequence[Arg | list[Arg] | None]
 ) -> Iterator[tuple[ArgumentSignature, Place | RValue, Span | None]]:
-    for sig, value, span in zip(instance.signature.args, values, spans, strict=True):
-        for one in value.items if isinstance(value, PackValue) else (value,):
-            if isinstance(one, (Place, RValue)) and not _is_copied(sig, one):
-                yield sig, one, span
+    for sig, value, slot in zip(instance.signature.args, values, slots, strict=True):
+        given = slot if isinstance(slot, list) else [slot] if slot is not None else []
+        for number, one in enumerate(value.items if isinstance(value, PackValue) else (value,)):
+            if isinstance(one, (Place, RValue)) and not _is_copied(body, sig, one):
+                yield sig, one, given[number].span if number < len(given) else None
 
 
-def _is_copied(sig: ArgumentSignature, value: Place | RValue) -> bool:
+def _is_copied(body: Body, sig: ArgumentSignature, value: Place | RValue) -> bool:
     """Say whether an argument is one of `*values` that are only read, and copies where the call changes another."""
     is_read = sig.variadic == "list" and sig.convention == "read"
-    return is_read and isinstance(value.ty, StructTy) and value.ty.info.register_passable
+    if not is_read or not isinstance(value.ty, StructTy) or not value.ty.info.register_passable:
+        return False
+    return not struct_types.origins_of(body.elab, value.ty)
 
 
 def _require(body: Body, place: Place, span: Span | None) -> None:
