@@ -301,3 +301,61 @@ def test_positions_of_edition_2026_lie_within_the_sequence(program_cache: Path, 
     ):
         code, said, _ = fail(tmp_path / "positions", what)
         assert (code, said) == (-signal.SIGILL, f"At: positions.mojo:{text}\n"), what
+
+
+SIZES = """
+from gpu.host import DeviceContext
+from memory import alloc
+from sys import argv
+
+def main():
+    var what = argv()[1]
+    var many = (1 << 61) + 4  # as Ints they have 32 bytes more than there are numbers
+    if what == "capacity":
+        var list = List[Int](capacity=many)
+        list.append(1)
+    if what == "reserve":
+        var list = List[Int]()
+        list.reserve(many)
+        list.append(1)
+    if what == "repeated list":
+        print(len([1, 2, 3, 4] * ((1 << 62) + 1)))
+    if what == "repeated text":
+        print(len(String("abcd") * ((1 << 62) + 1)))
+    if what == "text":
+        var text = String(capacity=Int.MAX)
+        text += "more"
+    if what == "pointer":
+        alloc[Int](many)[0] = 1
+    if what == "negative":
+        alloc[Int](-3)[0] = 1
+    if what == "buffers":
+        with DeviceContext() as ctx:
+            var buffer = ctx.enqueue_create_buffer[DType.float32](8)
+            for offset in [many, 2]:
+                try:
+                    print(len(buffer.create_sub_buffer[DType.float64](offset, 2)))
+                except e:
+                    print(e)
+            try:
+                _ = ctx.enqueue_create_buffer[DType.float64](many)
+            except e:
+                print(e)
+            try:
+                _ = ctx.enqueue_create_host_buffer[DType.float64](many)
+            except e:
+                print(e)
+"""
+
+
+def test_sizes_do_not_wrap(program_cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "sizes.kpy").write_text(SIZES)
+    done = run_ktc(["build", "-g0", "sizes.kpy", "--target-accelerator", "cpu"], program_cache, tmp_path)
+    assert done.returncode == 0, done.stderr
+    for what in ("capacity", "reserve", "repeated list", "repeated text", "text", "pointer", "negative"):
+        code, said, errors = fail(tmp_path / "sizes", what)
+        assert (code, said, errors) == (-signal.SIGILL, "", "error: the program was ended: out of memory\n"), what
+    found = subprocess.run([tmp_path / "sizes", "buffers"], capture_output=True, text=True, check=True).stdout
+    beyond = "a sub-buffer of 2 elements of 8 bytes, from element 2305843009213693956 on, reaches beyond the buffer"
+    wanted = [f"{beyond}, which has 32 bytes", "2"]
+    assert found.splitlines() == [*wanted, *2 * ["allocating 2305843009213693956 elements of 8 bytes: out of memory"]]
