@@ -197,6 +197,11 @@ def _name_in_library(body: Body, base: Result, name: str, node: ast.Node) -> str
 def _check_seen(body: Body, ty: StructTy, member: OverloadSet, node: ast.Node) -> None:
     """Report a method that the edition of the text does not have."""
     if not member.seen_from(body.frame.module):
+        shown = type_printer.type_name(body.elab, ty)
+        help = member_hint(shown, member.name, _receiver(body, node))
+        if help and body.frame.module.edition is Edition.Y2025:  # a habit from elsewhere, not from 2026
+            at = Span(body.frame.module.source, getattr(node, "name_start", node.start), node.end)
+            body.fail(Code.NO_MEMBER, f"'{shown}' has no member '{member.name}'", at, help)
         _not_in_edition(body, ty, member.name, node, "")
 
 

@@ -161,6 +161,10 @@ def indexed_value(body: Body, base: Val, node: ast.Subscript) -> Result:
         and (scalar := well_known.as_scalar(body.elab, base.ty)) is not base.ty
     ):
         base = conversions.convert(body, base, scalar, body.at(node))
+    if isinstance(base.ty, StructTy) and isinstance(
+        of := struct_members.member(body.elab, base.ty, "__getitem__"), AliasInfo
+    ):
+        return parameter_binding.apply_alias(body.elab, of, *evaluation.param_list(body, node), base.ty)  # a type
     getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
     span = body.at(node)
     if getter is None and isinstance(base, ConstValue):

@@ -15,6 +15,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ParameterArgument
 from ktc.elaborate.model.values import Result
 from ktc.elaborate.primitives.arithmetic import ARITHMETIC
+from ktc.elaborate.primitives.fields import FIELDS
 from ktc.elaborate.primitives.literals import LITERALS
 from ktc.elaborate.primitives.memory import MEMORY
 from ktc.elaborate.primitives.reflection import COMPTIME
@@ -42,7 +43,7 @@ class Operation:
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         name: Operation(*row)
-        for table in (ARITHMETIC, MEMORY, COMPTIME, TARGETS, TUNING, LITERALS, SPELLED)
+        for table in (ARITHMETIC, MEMORY, COMPTIME, FIELDS, TARGETS, TUNING, LITERALS, SPELLED)
         for name, row in table.items()
     }
 )
