@@ -257,6 +257,7 @@ def effects() raises:
         raise Failure(i + limit)
 
     typed(failure)
+    typed(lambda (i: Int): print("typed", i))
 
     def widths[w: Int](i: Int) {imm limit}:
         print(w, i, limit)

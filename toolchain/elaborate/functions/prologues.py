@@ -16,7 +16,7 @@ from ktc.elaborate.kernels.kernel_attributes import bounds_of, mode_of
 from ktc.elaborate.model.declarations import AliasInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.instance import ArgumentSignature, Instance, Symbolic
 from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy
 from ktc.elaborate.model.values import NewArgument, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
@@ -32,6 +32,8 @@ from ktc.targets.checked import SUBSCRIPTS
 
 def make_function(elab: Elaboration, instance: Instance) -> None:
     fn, signature = instance.fn, instance.signature
+    if fn.node.body is None and instance.self_ty is not None and instance.self_ty.info.bound is not None:
+        raise Symbolic  # what stands for a type parameter has no body for what the bound asks for
     if fn.node.body is None:
         elab.fail(Code.UNSATISFIED_TRAIT, f"'{fn.name}' is only declared: its trait gives it no body", fn.span())
     body = Body(elab, fn.module, Scope(instance.scope, "body"), instance, comptime=False)

@@ -228,7 +228,7 @@ def try_(body: Body, node: ast.Try) -> None:
         caught = guarded(body, lambda: body.api.block(body, node.body), end, node.orelse if node.handler else ())
     if caught is not None:
         _handle(body, node, caught)
-    elif node.handler is not None and not body.frame.module.is_library:
+    elif node.handler is not None and not body.frame.module.is_library and not _is_generic_of_2026(body):
         type_warnings.warn_unreached(body.elab, body, node.handler)
         if unreachable.is_checked(body, node):
             with dead_code.unreached(body):
@@ -245,6 +245,12 @@ def try_(body: Body, node: ast.Try) -> None:
         body.flow.cleanups.pop()
         if not body.dead:
             body.api.block(body, node.final)
+
+
+def _is_generic_of_2026(body: Body) -> bool:
+    """Return whether what does not raise here may do so with other parameters, and then with another type of errors."""
+    instance = body.frame.instance
+    return body.frame.module.edition is Edition.Y2026 and instance is not None and instance.is_parametric
 
 
 def guarded(body: Body, content: Callable[[], None], end: int, orelse: tuple[ast.Stmt, ...]) -> Place | None:
