@@ -1,4 +1,4 @@
-"""`ktc new`: a small project to start from, with a kernel, a program, a test and a README."""
+"""`ktc new`: a small project of edition 2026 to start from, with a kernel, a program, a test and a README."""
 
 import keyword
 from pathlib import Path
@@ -7,27 +7,27 @@ import click
 
 _KERNEL = '''"""The kernel of {name}, and what launches it."""
 
-from math import ceildiv
+from std.math import ceildiv
 
-from gpu import global_idx
-from gpu.host import DeviceContext
+from max.gpu import global_idx
+from max.gpu.host import DeviceContext
 
-alias BLOCK = 256
+comptime BLOCK = 256
 
 
-fn saxpy(
-    y: UnsafePointer[Float32, MutAnyOrigin],
-    x: UnsafePointer[Float32, MutAnyOrigin],
+def saxpy(
+    y: Pointer[Float32, MutAnyOrigin],
+    x: Pointer[Float32, MutAnyOrigin],
     a: Float32,
-    size: Int,
+    size: Int32,
 ):
     """Adds `a * x` to `y`, one element a thread."""
-    var i = Int(global_idx.x)
-    if i < size:
-        y[i] = a * x[i] + y[i]
+    var i = global_idx.x
+    if i < Int(size):
+        y[unsafe_offset=i] += a * x[unsafe_offset=i]
 
 
-def add_scaled(mut y: List[Float32], x: List[Float32], a: Float32):
+def add_scaled(mut y: List[Float32], x: List[Float32], a: Float32) raises:
     """Adds `a * x` to `y` on the device.
 
     ```mojo
@@ -47,11 +47,11 @@ def add_scaled(mut y: List[Float32], x: List[Float32], a: Float32):
         for i in range(size):
             host_y[i] = y[i]
             host_x[i] = x[i]
-    context.enqueue_function_checked[saxpy, saxpy](
+    context.enqueue_function[saxpy](
         device_y,
         device_x,
         a,
-        size,
+        Int32(size),
         grid_dim=ceildiv(size, BLOCK),
         block_dim=BLOCK,
     )
@@ -65,38 +65,41 @@ _MAIN = '''"""Adds two vectors on the device and prints the result."""
 from {module} import add_scaled
 
 
-def main():
+def main() raises:
     var y: List[Float32] = [1, 2, 3]
     add_scaled(y, [10, 20, 30], 0.5)
     for value in y:
         print(value)
 '''
-_TEST = """from testing import assert_equal, assert_raises
+_TEST = """from std.testing import assert_equal, assert_raises
 
 from {module} import add_scaled
 
 
-def test_values():
+def test_values() raises:
     var y: List[Float32] = [1, 2, 3]
     add_scaled(y, [10, 20, 30], 0.5)
     assert_equal(y[0], 6)
     assert_equal(y[2], 18)
 
 
-def test_sizes_differ():
+def test_sizes_differ() raises:
     var y: List[Float32] = [1]
     with assert_raises(contains="elements"):
         add_scaled(y, [1, 2], 1)
 """
 _README = """# {name}
 
-    ktc run main.kpy     run the program, on a GPU if this machine has one
+    ktc run main.mojo    run the program, on a GPU if this machine has one
     ktc test             run the tests on the processor
     ktc check .          find mistakes without compiling
     ktc format .         format all files
-    ktc build main.kpy   make an executable
+    ktc build main.mojo  make an executable
 
-`{module}.kpy` has the kernel and the function that launches it, `test_{module}.kpy` its tests.
+`{module}.mojo` has the kernel and the function that launches it, `test_{module}.mojo` its tests.
+"""
+_PROJECT = """[tool.ktc]
+edition = "2026"
 """
 
 
@@ -111,10 +114,10 @@ def new_command(name: Path) -> int:
         raise click.BadParameter(f"'{name}' exists already")
     name.mkdir(parents=True)
     files = {
-        f"{module}.kpy": _KERNEL, "main.kpy": _MAIN, f"test_{module}.kpy": _TEST, "README.md": _README,
-        ".gitignore": "/main\n",
+        f"{module}.mojo": _KERNEL, "main.mojo": _MAIN, f"test_{module}.mojo": _TEST, "README.md": _README,
+        "pyproject.toml": _PROJECT, ".gitignore": "/main\n",
     }  # fmt: skip
     for file, text in files.items():
         (name / file).write_text(text.replace("{name}", name.name).replace("{module}", module), "utf-8")
-    click.echo(f"made {name}: {', '.join(sorted(files))}\nstart with: cd {name} && ktc test && ktc run main.kpy")
+    click.echo(f"made {name}: {', '.join(sorted(files))}\nstart with: cd {name} && ktc test && ktc run main.mojo")
     return 0

@@ -7,6 +7,7 @@ language `mojo` or `kpy`; in it, `%#` starts a line that is run and not shown.
 import re
 from collections.abc import Iterator
 
+from ktc.base.editions import Edition
 from ktc.base.records import record
 from ktc.syntax import ast
 
@@ -50,20 +51,22 @@ def functions(module: ast.Module) -> list[Case]:
     return found
 
 
-def doctests(text: str, imports: str) -> Iterator[Case]:
+def doctests(text: str, imports: str, edition: Edition = Edition.Y2025) -> Iterator[Case]:
     """Give the programs of a text's docstrings.
 
     Args:
         imports: the line that makes the module's own names known to them.
+        edition: of the text.
     """
+    head = "def run():\n" if edition is Edition.Y2025 else "def run() raises:\n"
     for doc in _DOCSTRING.finditer(text):
         for block in _BLOCK.finditer(doc[1]):
             start = doc.start(1) + block.start(2)
             line = text.count("\n", 0, start) + 1
-            yield Case(f"doctest:{line}", line, _program(block[2], len(block[1].expandtabs()), line, imports))
+            yield Case(f"doctest:{line}", line, _program(block[2], len(block[1].expandtabs()), line, imports, head))
 
 
-def _program(text: str, indent: int, line: int, imports: str) -> str:
+def _program(text: str, indent: int, line: int, imports: str, run: str) -> str:
     """Return a module whose function `run` runs the text of a block; lines keep their numbers."""
     lines = [one[indent:] if not one[:indent].strip() else one for one in _HIDDEN.sub(r"\1", text).split("\n")]
     declared, inside, in_declaration = [], [], False
@@ -75,12 +78,12 @@ def _program(text: str, indent: int, line: int, imports: str) -> str:
         inside.append("" if in_declaration or not one.strip() else f"    {one}")
     if not any(one.strip() and not one.strip().startswith("#") for one in inside):
         has_main = any(re.match(r"(?:fn|def) main\b", one) for one in lines)
-        return _padded(declared, line, imports) + ("def run():\n    main()\n" if has_main else "def run():\n    pass\n")
+        return _padded(declared, line, imports) + run + ("    main()\n" if has_main else "    pass\n")
     if not any(one for one in declared):
         head = "\n" * (line - 3) if line > 2 else ""
-        return f"{head}{imports}\ndef run():\n" + "\n".join(inside) + "\n"
+        return f"{head}{imports}\n{run}" + "\n".join(inside) + "\n"
     # Declarations stand at their own lines; the statements come after them.
-    return _padded(declared, line, imports) + "def run():\n" + "\n".join(inside) + "\n"
+    return _padded(declared, line, imports) + run + "\n".join(inside) + "\n"
 
 
 def _padded(lines: list[str], line: int, imports: str) -> str:

@@ -43,7 +43,7 @@ def discover(path: Path, sink: Sink, is_test: bool, edition: Edition | None = No
     module.source = source
     found = functions(module) if is_test else []
     _, dotted = module_of(path)
-    return [*found, *doctests(source.text, f"from {dotted} import *")]
+    return [*found, *doctests(source.text, f"from {dotted} import *", module.edition)]
 
 
 def run_file(plan: Plan, path: Path, cases: Sequence[Case]) -> list[Result]:
