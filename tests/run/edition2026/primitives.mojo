@@ -28,6 +28,8 @@ def warps(p: Pointer[Int32, MutAnyOrigin]):
     r += warp.lane_group_max[num_lanes=8](v)
     r += warp.lane_group_min[num_lanes=8, stride=1](v)
     r += Int32(warp.vote[DType.uint32](lane_id() < 5))
+    r += Int32(warp.match_any[mask_type=DType.uint32](v // 4)) + Int32(warp.match_all[mask_type=DType.uint32](v * 0) != 0)
+    r += Int32(warp.match_all[mask_type=DType.uint32](v))
     syncwarp()
     p[unsafe_offset=t] = r
 

@@ -3,7 +3,7 @@
 from layout import ComptimeInt, Coord, Idx, MutTileTensor, RowMajorLayout, TensorLayout, TileTensor
 from layout import col_major, coord, lt_to_tt, row_major
 from layout.coord import DynamicCoord
-from layout.tile_layout import Layout, blocked_product, coalesce, upcast, zipped_divide
+from layout.tile_layout import Layout, blocked_product, coalesce, crd2idx, idx2crd, upcast, zipped_divide
 from layout.tile_tensor import stack_allocation
 from std.utils import IndexList
 
@@ -32,6 +32,8 @@ def layouts():
     describe(known)
     print(known.shape_coord(), known.stride_coord(), known.size(), known.cosize(), known.product())
     print(known(Coord(Idx[1], Idx[2])), known(Coord(1, 2)), known(Coord(5)), known.idx2crd(9))
+    print(crd2idx(Coord(1, 2), Coord(Idx[4], 6), Coord(6, Idx[1])), crd2idx(7, Coord(4, 6), Coord(6, 1)))
+    print(idx2crd(9, Coord(Idx[4], 6), Coord(6, Idx[1])))
     var n = 7
     var rows = row_major(Coord(n, Idx[3]))
     describe(rows)
