@@ -1,6 +1,6 @@
 """Tile tensors in kernels: as arguments with known and unknown layouts, in shared memory, as tiles, vectors, shares."""
 
-from layout import Idx, TensorLayout, TileTensor, lt_to_tt, row_major
+from layout import Idx, Layout, LayoutTensor, TensorLayout, TileTensor, lt_to_tt, row_major
 from layout.tile_tensor import stack_allocation
 from max.gpu import barrier, block_idx, global_idx, thread_idx
 from max.gpu.host import DeviceContext
@@ -58,6 +58,12 @@ def converted(matrix: Square):
     lt_to_tt(old.tile[1, N](global_idx.x, 0))[0, 3] = 7
 
 
+def legacy(matrix: LayoutTensor[DType.float32, Layout.row_major(N, N), MutAnyOrigin]):
+    """A layout tensor, whose shares are those of signed ids."""
+    var mine = matrix.tile[8, 16](0, 0).vectorize[1, 4]().distribute[Layout.row_major(4, 4)](thread_idx.x)
+    mine[0, 0] = mine[1, 0] + 1
+
+
 def main() raises:
     var ctx = DeviceContext()
     var a = ctx.enqueue_create_buffer[DType.float32](N * N)
@@ -91,3 +97,8 @@ def main() raises:
     ctx.enqueue_function[converted](TileTensor(c, square), grid_dim=2, block_dim=N // 2)
     with c.map_to_host() as h:
         print(TileTensor(h, square).slice[0:32, 3]())
+    ctx.enqueue_function[legacy](
+        LayoutTensor[DType.float32, Layout.row_major(N, N)](c), grid_dim=1, block_dim=16
+    )
+    with c.map_to_host() as h:
+        print(h[0], h[4], h[3 * N])
