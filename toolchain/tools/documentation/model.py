@@ -169,7 +169,11 @@ def _wrong(one: Row, name: str) -> Iterator[tuple[int, str]]:
     for section, key in (("Args", "args"), ("Parameters", "parameters")):
         said = one["sections"].get(section, {})
         known = {arg["name"] for arg in one.get(key, ())}
-        hidden = {arg["name"] for arg in one.get(key, ()) if arg["name"].startswith("_") or arg["kind"] == "infer"}
+        hidden = {
+            arg["name"]
+            for arg in one.get(key, ())
+            if arg["name"].startswith("_") or arg["kind"] == "infer" or arg["convention"] == "out"  # the result
+        }
         for unknown in sorted(set(said) - known):
             yield one["line"], f"the docstring of '{name}' describes '{unknown}', which is none of its {key}"
         for missing in sorted(known - set(said) - hidden - {"self"}) if said else ():
