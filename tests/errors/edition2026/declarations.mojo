@@ -35,6 +35,15 @@ struct Twice(Copyable):
         self.x = other.x
 
 
+struct Begun(Copyable, Defaultable):  # error@8: missing-argument "argument 'value' of 'Started' is missing"
+    var part: Started
+
+
+@fieldwise_init
+struct Started(Copyable):
+    var value: Int
+
+
 @unavailable("write 'new'")
 def old() -> Int:
     ...

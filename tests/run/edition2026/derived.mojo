@@ -71,7 +71,49 @@ def same[T: AnyType](a: T, b: T) -> Bool:
     return a == b
 
 
+struct Settings[T: Defaultable & Copyable & Deinitable](Copyable, Defaultable):
+    """Its fields' types say how it begins."""
+
+    var limit: Optional[Int]
+    var value: Self.T
+    var names: List[String]
+
+    def __init__(out self, limit: Int, value: Self.T):
+        self.limit = limit
+        self.value = value.copy()
+        self.names = []
+
+
+@fieldwise_init
+struct Marker(Copyable, Defaultable):
+    pass
+
+
+@fieldwise_init
+struct Stamp(Copyable, Equatable, Hashable):
+    """Its own `__hash__` takes no hasher: the one of the trait is derived beside it."""
+
+    var seconds: Int
+    var zone: Int
+
+    def __hash__(self) -> UInt:
+        return 3
+
+
+def begun[T: Defaultable & Deinitable]() -> T:
+    return T()
+
+
 def main():
+    var settings = begun[Settings[String]]()
+    print(settings.limit, settings.value == "", len(settings.names))
+    print(Settings(3, 4).value, begun[Settings[Int]]().value)
+    _ = begun[Marker]()
+    print(
+        hash(Stamp(1, 2)) == hash(Stamp(1, 2)),
+        hash(Stamp(1, 2)) == hash(Stamp(2, 2)),
+        Stamp(1, 2).__hash__(),
+    )
     var p = Point(1, 2.5, "ab")
     print(p)
     print(

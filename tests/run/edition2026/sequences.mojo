@@ -68,6 +68,10 @@ def main() raises:
     var copy = List(l[2:])
     copy.append(1)
     print(copy, l.capacity() >= 4)
+    print(
+        List[Int](range(3)),
+        List[Int](Span(unsafe_ptr=copy.unsafe_ptr(), length=2)),
+    )
     l.resize(6, 0)
     l.resize(length=7, fill=1)
     print(l.pop(), l.pop(0), l)

@@ -1,4 +1,5 @@
-"""Methods that edition 2026 derives from a struct's fields: those of `Writable`, `Equatable` and `Hashable`.
+"""Methods that edition 2026 derives from a struct's fields: those of `Writable`, `Equatable`, `Hashable` and
+`Defaultable`.
 
 Input: a struct's declaration and its fields. Output: declarations of methods, at the place of the struct's name. Names
 that the user could give another meaning are those of the prelude that begin with two underscores.
@@ -36,10 +37,11 @@ class _Maker:
         return ast.Param(self.at, self.end, name, self.name(bound), None, "any", "", (), False)
 
     def method(
-        self, name: str, args: list[ast.Param], result: str, body: list[ast.Stmt], params: tuple[ast.Param, ...] = ()
-    ) -> ast.FunctionDecl:
+        self, name: str, args: list[ast.Param], result: str, body: list[ast.Stmt], params: tuple[ast.Param, ...] = (),
+        convention: str = "",
+    ) -> ast.FunctionDecl:  # fmt: skip
         result_node = self.name(result) if result else None
-        given = (self.argument("self"), *args)
+        given = (self.argument("self", convention=convention), *args)
         head = ast.FunctionHead(params, given, result_node, None, False, (), None, (), False, "")
         return ast.FunctionDecl(self.at, self.end, name, self.at, (), head, tuple(body))
 
@@ -113,11 +115,28 @@ def hashed(node: ast.StructDecl, fields: list[str]) -> ast.FunctionDecl:
     return make.method("__hash__", [hasher], "", body, (make.parameter("__H", "__Hasher"),))
 
 
+def default(node: ast.StructDecl, fields: list[str]) -> ast.FunctionDecl:
+    """Return a constructor that gives each field the default of its type."""
+    make = _Maker(node)
+    types = {
+        one.target.id: one.type
+        for one in node.body
+        if isinstance(one, ast.VarDecl) and isinstance(one.target, ast.Name) and one.type is not None
+    }
+    body: list[ast.Stmt] = [
+        ast.Assign(make.at, make.end, (make.member(make.name("self"), field),), None, make.call(types[field], []))
+        for field in fields
+        if field in types
+    ]
+    body = body or [ast.Pass(make.at, make.end)]
+    return make.method("__init__", [], "", body, convention="out")
+
+
 Make = Callable[[ast.StructDecl, list[str]], ast.FunctionDecl]
 
 _METHODS: Mapping[str, Mapping[str, Make]] = MappingProxyType({
     "Writable": {"write_to": write_to}, "EqualityComparable": {"__eq__": equal, "__ne__": unequal},
-    "Hashable": {"__hash__": hashed},
+    "Hashable": {"__hash__": hashed}, "Defaultable": {"__init__": default},
 })  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Members and traits of structs: what a struct inherits, and the traits that it conforms to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ktc.base.editions import Edition
 from ktc.diag.codes import Code
@@ -32,6 +33,9 @@ _TRIVIAL = ("Copyable", "Movable", "ImplicitlyCopyable")
 
 SYNTHESISED = frozenset(("__init__", "__copyinit__", "__moveinit__", "__del__", "copy"))
 """Methods that a struct may have without writing them."""
+
+_DERIVED_BESIDE: Mapping[str, int] = MappingProxyType({"__init__": 0, "__hash__": 1})
+"""Methods that are derived beside those of the same name that take another number of arguments than this."""
 
 MADE = SYNTHESISED - {"copy"}
 """Methods that no trait gives: the compiler makes them."""
@@ -101,9 +105,23 @@ def _derive(elab: Elaboration, info: StructInfo, traits: list[TraitInfo]) -> Non
     for trait in traits:
         wanted = derived_methods.methods_of(trait.name, info.members.__contains__) if trait.module.is_library else {}
         for name, make in wanted.items():
-            if name not in info.members:
+            if name == "__init__" and info.fieldwise and not fields:
+                continue  # the decorator makes the same one
+            own = info.members.get(name)
+            written = own.functions if isinstance(own, OverloadSet) else []
+            if own is None or (
+                name in _DERIVED_BESIDE and not any(_takes(fn, _DERIVED_BESIDE[name]) for fn in written)
+            ):
                 fn = modules.function(elab, make(info.node, fields), info.module, info, info.module.scope)
-                info.members[name] = OverloadSet(name, [fn])
+                info.members[name] = OverloadSet(name, [*written, fn])
+
+
+def _takes(fn: FunctionInfo, count: int) -> bool:
+    """Return whether a method can be called with a number of arguments beside `self`."""
+    args = fn.node.args[1:]
+    return sum(one.default is None and one.kind != "star" for one in args) <= count and (
+        len(args) >= count or any(one.kind == "star" for one in args)
+    )
 
 
 def _is_never(node: ast.ConditionalTrait) -> bool:
