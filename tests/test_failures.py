@@ -329,6 +329,8 @@ def main():
         alloc[Int](many)[0] = 1
     if what == "negative":
         alloc[Int](-3)[0] = 1
+    if what == "step":
+        print(len([1, 2, 3][:: len(what) - 4]))
     if what == "buffers":
         with DeviceContext() as ctx:
             var buffer = ctx.enqueue_create_buffer[DType.float32](8)
@@ -355,7 +357,18 @@ def test_sizes_do_not_wrap(program_cache: Path, tmp_path: Path) -> None:
     for what in ("capacity", "reserve", "repeated list", "repeated text", "text", "pointer", "negative"):
         code, said, errors = fail(tmp_path / "sizes", what)
         assert (code, said, errors) == (-signal.SIGILL, "", "error: the program was ended: out of memory\n"), what
+    assert fail(tmp_path / "sizes", "step")[:2] == (-signal.SIGILL, "Assert Error: the step of a slice cannot be 0\n")
     found = subprocess.run([tmp_path / "sizes", "buffers"], capture_output=True, text=True, check=True).stdout
     beyond = "a sub-buffer of 2 elements of 8 bytes, from element 2305843009213693956 on, reaches beyond the buffer"
     wanted = [f"{beyond}, which has 32 bytes", "2"]
     assert found.splitlines() == [*wanted, *2 * ["allocating 2305843009213693956 elements of 8 bytes: out of memory"]]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+def test_output_that_is_lost_is_an_error(program_cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "hello.kpy").write_text("def main():\n    print(1)\n    print(2)\n")
+    assert run_ktc(["build", "hello.kpy"], program_cache, tmp_path).returncode == 0
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([tmp_path / "hello"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    wanted = "error: the standard output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, wanted)

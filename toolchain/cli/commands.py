@@ -324,7 +324,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code."""
     try:
         code = cli.main(arguments, prog_name="ktc", standalone_mode=False)
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # a server closes it at its end
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -360,6 +361,8 @@ def entry() -> NoReturn:
         guard.again = native.once_more_as_python
     code = main()
     for stream in (sys.stdout, sys.stderr):
+        if stream.closed:
+            continue
         try:
             stream.flush()
         except (OSError, ValueError):  # Python would complain at its end otherwise

@@ -1,8 +1,10 @@
 """The language server, through the protocol: one real session, and random edits."""
 
 import asyncio
+import json
 import os
 import random
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -236,6 +238,15 @@ async def everything(own: Session) -> None:
 
 def test_a_session(folder: Path) -> None:
     in_session(folder, everything)
+
+
+def test_the_server_ends_without_a_word() -> None:
+    ends = ({"method": "shutdown", "id": 1}, {"method": "exit"})
+    messages = [json.dumps({"jsonrpc": "2.0", **one}) for one in ends]
+    given = "".join(f"Content-Length: {len(one)}\r\n\r\n{one}" for one in messages)
+    words = [sys.executable, "-m", "ktc", "lsp"]
+    done = subprocess.run(words, input=given, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 async def edits(own: Session) -> None:

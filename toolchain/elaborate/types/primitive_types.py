@@ -95,6 +95,9 @@ _PLAIN: Mapping[str, tuple[str, "types.Type | None"]] = MappingProxyType(
 
 _LITERALS = ("!kgen.int_literal", "!kgen.float_literal", "!kgen.string")
 
+MAX_LANES = 1 << 15
+"""As many as the reference takes; each operation on a vector is unrolled."""
+
 
 def canonical(elab: Elaboration, name: str, args: tuple[object, ...]) -> tuple[PrimArg, ...]:
     """Return the one spelling of a type's parameters, by which types can be interned: `int`s, types, a `ParameterPack`.
@@ -108,6 +111,8 @@ def canonical(elab: Elaboration, name: str, args: tuple[object, ...]) -> tuple[P
             lanes, code = comptime_int(elab, args[0]), comptime_int(elab, args[1])
             if lanes < 1 or lanes & (lanes - 1):
                 raise ValueError(f"the number of lanes must be a power of two, not {lanes}")
+            if lanes > MAX_LANES:
+                raise ValueError(f"a vector has at most {MAX_LANES} lanes, not {lanes}")
             if code not in DTYPES:
                 raise ValueError(f"a vector cannot have lanes of dtype {'invalid' if code == 0 else code}")
             return lanes, code
