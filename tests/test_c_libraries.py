@@ -192,3 +192,27 @@ def test_mistakes_of_libraries(program_cache: Path, tmp_path: Path) -> None:
     main = "def main():\n    pass\n"
     assert "--header is for libraries" in error(main, "--header", "x.h")
     assert "linking failed" in error(main, "-l", "no_library_has_this_name")
+
+
+NAMES = """
+@export("names", ABI="C")
+fn f(register: Int, int: Int, int_: Int, `a); system("x"); (`: Int) -> Int:
+    return register + int + int_
+
+@export("delete", ABI="C")
+fn g(x: Int) -> Int:
+    return x
+"""
+
+
+def test_names_that_c_does_not_have(program_cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "names.kpy").write_text(NAMES)
+    words = ["names.kpy", "--emit", "shared-lib", "-o", "lib$(a) b.so", "--header", "3d.h", "--pkg-config", "n.pc"]
+    build(words, program_cache, tmp_path)
+    text = (tmp_path / "3d.h").read_text()
+    assert "#ifndef H_3D_H\n" in text and "'delete' is a word of C or C++" in text
+    assert "int64_t names(int64_t register_, int64_t int_, int64_t int__, int64_t a___system__x_____);" in text
+    run([*CC, "-fsyntax-only", "-x", "c", "3d.h"], tmp_path)
+    run([*CXX, "-fsyntax-only", "3d.h"], tmp_path)
+    described = (tmp_path / "n.pc").read_text()
+    assert "Name: $$(a) b\n" in described and "-l\\$$\\(a\\)\\ b\n" in described

@@ -1,11 +1,12 @@
 """A header for C11 and C++ of what a library exports.
 
-Input: `ir.exports.Exports`. Output: text. Names are those of the program; one that is a word of C gets a `_` after it.
+Input: `ir.exports.Exports`. Output: text. Names are those of the program; one that is a word of C, or that another argument
+or field has, gets a `_` after it, and what C has in no name becomes one.
 """
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ktc.ir.exports import CStruct, CType, Export, Exports
 
@@ -51,7 +52,8 @@ typedef struct ktc_text {
 
 def header(exports: Exports, name: str) -> str:
     """Return the header of a library that is called `name`."""
-    guard = re.sub(r"\W", "_", name, flags=re.ASCII).upper() + "_H"
+    guard = re.sub(r"\W|^(?=\d)", "_", name, flags=re.ASCII).upper().lstrip("_") + "_H"
+    guard = f"H_{guard}" if not guard[0].isalpha() else guard
     parts = [_comment(exports.doc or f"Functions of {name}."), f"#ifndef {guard}\n#define {guard}\n"]
     parts.append("#include <stdbool.h>\n#include <stdint.h>\n")
     parts.append('#ifdef __cplusplus\nextern "C" {\n#endif\n')
@@ -62,7 +64,7 @@ def header(exports: Exports, name: str) -> str:
     if exports.structs:
         parts.append("".join(f"typedef struct {one.name} {one.name};\n" for one in exports.structs))
     parts += [_struct(one) for one in exports.structs if one.fields]
-    parts += [f"{_comment(one.doc)}{prototype(one)};\n" for one in exports.functions if not one.is_plain]
+    parts += [_declared(one) for one in exports.functions if not one.is_plain]
     parts.append("#ifdef __cplusplus\n}\n#endif\n")
     parts.append(f"#endif /* {guard} */\n")
     return "\n".join(parts)
@@ -80,23 +82,35 @@ def _all_types(exports: Exports) -> Iterator[CType]:
             inner = inner.of
 
 
+def _declared(export: Export) -> str:
+    if export.name in _WORDS:
+        return f"/* '{export.name}' is a word of C or C++, and cannot be declared. */\n"
+    return f"{_comment(export.doc)}{prototype(export)};\n"
+
+
 def prototype(export: Export) -> str:
     """Return the declaration of a function, without the semicolon."""
-    arguments = [declaration(one.type, _name(one.name)) for one in export.arguments if one.type.kind != "void"]
+    given = [one for one in export.arguments if one.type.kind != "void"]
+    *names, result_name, error_name = names_in_c([*(one.name for one in given), "result", "error"])
+    arguments = [declaration(one.type, name) for one, name in zip(given, names, strict=True)]
     result = export.result
     if export.raises:
         if result.kind != "void":
-            arguments.append(declaration(CType("pointer", of=result), _unused("result", export)))
-        arguments.append(f"ktc_error *{_unused('error', export)}")
+            arguments.append(declaration(CType("pointer", of=result), result_name))
+        arguments.append(f"ktc_error *{error_name}")
     listed = ", ".join(arguments) or "void"
     return declaration(CType("status") if export.raises else result, f"{export.name}({listed})")
 
 
-def _unused(name: str, export: Export) -> str:
-    taken = {_name(one.name) for one in export.arguments}
-    while name in taken:
-        name += "_"
-    return name
+def names_in_c(names: Iterable[str]) -> list[str]:
+    """Return names of arguments or fields as C can have them, all different."""
+    found: list[str] = []
+    for name in names:
+        plain = re.sub(r"\W|^(?=\d)", "_", name, flags=re.ASCII)
+        while plain in _WORDS or plain in found:
+            plain += "_"
+        found.append(plain)
+    return found
 
 
 def declaration(kind: CType, name: str) -> str:
@@ -136,14 +150,11 @@ def type_name(kind: CType) -> str:
 
 
 def _struct(one: CStruct) -> str:
-    fields = "".join(f"    {declaration(kind, _name(name))};\n" for name, kind in one.fields)
+    names = names_in_c(name for name, _ in one.fields)
+    fields = "".join(f"    {declaration(kind, name)};\n" for name, (_, kind) in zip(names, one.fields, strict=True))
     listed = ",\n".join([f"    {one.name}_{name} = {number}" for name, number in one.constants])
     values = f"\nenum {{\n{listed}\n}};\n" if one.constants else ""
     return f"{_comment(one.doc)}struct {one.name} {{\n{fields}}};\n{values}"
-
-
-def _name(name: str) -> str:
-    return f"{name}_" if name in _WORDS else name
 
 
 def _comment(doc: str) -> str:
