@@ -19,6 +19,8 @@ _FORM = 1
 _FACTS = "package.json"
 _LARGEST = 64 << 20
 """Bytes of a package's texts at most: what claims more is no package."""
+_LARGEST_RATIO, _ALWAYS = 100, 1 << 20
+"""How many bytes of text a byte of a package stands for at most, from 1 MiB on; programs have three to ten."""
 
 
 class PackageFileError(Exception):
@@ -86,13 +88,14 @@ def read(path: Path, data: bytes) -> PackageFile:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             if _FACTS not in archive.namelist():
                 raise PackageFileError("is not a package of ktc")
-            if sum(entry.file_size for entry in archive.infolist()) > _LARGEST:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+            if unpacked > min(_LARGEST, _LARGEST_RATIO * len(data) + _ALWAYS):
                 raise PackageFileError("is damaged: its texts are too long")
             facts = json.loads(archive.read(_FACTS))
             form = facts["form"] if isinstance(facts, dict) else None
             if form != _FORM:
                 raise PackageFileError(f"has the form {form!r}, and this ktc ({VERSION}) reads {_FORM}")
-            modules: dict[str, dict[str, str]] = facts["modules"]
+            modules = _modules(facts["modules"])
             texts = {inner: archive.read(inner) for inner in modules}
             name, version, edition = str(facts["name"]), str(facts["version"]), str(facts.get("edition", ""))
             if edition not in ("", *EDITIONS):
@@ -110,6 +113,14 @@ def read(path: Path, data: bytes) -> PackageFile:
     if name != path.stem:
         raise PackageFileError(f"holds the package '{name}'; name the file '{name}{SUFFIX}'")
     return PackageFile(name, version, texts, {inner: one.get("doc", "") for inner, one in modules.items()}, edition)
+
+
+def _modules(found: object) -> dict[str, dict[str, str]]:
+    if not isinstance(found, dict) or not all(
+        isinstance(one, dict) and isinstance(one.get("doc", ""), str) for one in found.values()
+    ):
+        raise PackageFileError("is damaged: its list of modules is none")
+    return found
 
 
 def _listed() -> str:

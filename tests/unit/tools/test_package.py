@@ -66,12 +66,15 @@ def test_package_is_found_like_its_folder(run: Run, tmp_path: Path) -> None:
     assert done.stdout == "6 8 4\n"
 
 
-def _of_form(path: Path, form: int) -> bytes:
+def _with(path: Path, texts: dict[str, bytes], **changed: object) -> bytes:
+    """Return the package with other facts and with more texts."""
     with zipfile.ZipFile(path) as archive:
         facts = json.loads(archive.read("package.json"))
     made = BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        archive.writestr("package.json", json.dumps({**facts, "form": form}))
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("package.json", json.dumps({**facts, **changed}))
+        for name, text in texts.items():
+            archive.writestr(name, text)
     return made.getvalue()
 
 
@@ -84,7 +87,10 @@ def test_what_is_no_package_is_refused(run: Run, tmp_path: Path) -> None:
         (data[:300], "is damaged"),
         (bytes(turned), "is damaged"),
         (b"words", "is not a package of ktc"),
-        (_of_form(packed, 2), "has the form 2, and this ktc"),
+        (_with(packed, {}, form=2), "has the form 2, and this ktc"),
+        (_with(packed, {}, modules=["__init__.kpy"]), "is damaged: its list of modules is none"),
+        (_with(packed, {}, modules={"__init__.kpy": "text"}), "is damaged: its list of modules is none"),
+        (_with(packed, {"__init__.kpy": b"\n" * 60_000_000}), "is damaged: its texts are too long"),
     )
     for text, why in cases:
         packed.write_bytes(text)
