@@ -370,7 +370,7 @@ def concrete_self(body: Body, self_ty: StructTy, bound: dict[UnboundParameter, P
             values[param.name] = value
     scope = Scope(info.scope, "function")
     values = parameter_binding.complete_parameters(
-        body.elab, info.node.params, values, scope, info.module, f"'{info.name}'"
+        body.elab, info.node.params, values, scope, info.module, f"'{info.name}'", of=info
     )
     return struct_types.struct_type(body.elab, info, tuple(values[p.name] for p in info.node.params))
 

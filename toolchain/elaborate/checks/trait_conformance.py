@@ -119,7 +119,7 @@ def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set
             copied = (
                 struct_members.has_trait(elab, kind, "Copyable")
                 or struct_members.method_set(elab, kind, "__copyinit__") is not None
-            )
+            ) and struct_members.copies_values(elab, kind)
             moved = (
                 copied
                 or struct_members.has_trait(elab, kind, "Movable")

@@ -47,7 +47,7 @@ def missing_conformance(elab: Elaboration, ty: Ty, expected: TraitTy, asks: str 
 def not_in_tuple(elab: Elaboration, ty: Ty) -> Mismatch | None:
     """Return why a value of a type cannot be in a tuple, or None if it can."""
     lacking = [name for name in ("Copyable", "Movable") if not struct_members.has_trait(elab, ty, name)]
-    if not lacking or not isinstance(ty, StructTy) or ty.symbolic:
+    if not lacking or not isinstance(ty, StructTy) or ty.symbolic or struct_members.is_only_moved(elab, ty):
         return None
     traits = map(partial(modules.prelude_name, elab), lacking)
     return missing_conformance(

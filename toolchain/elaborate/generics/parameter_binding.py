@@ -27,7 +27,7 @@ from ktc.elaborate.model.types import (
     UnboundParameter,
     is_symbolic,
 )
-from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
+from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer, well_known
 from ktc.syntax import ast
 
 
@@ -41,13 +41,14 @@ def type_of_param(elab: Elaboration, value: ParameterArgument) -> ParameterArgum
 def complete_parameters(
     elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, ParameterArgument], scope: Scope,
     module: ModuleInfo,
-    what: str, allow_open: bool = False, unbound: Collection[str] = (),
+    what: str, allow_open: bool = False, unbound: Collection[str] = (), of: StructInfo | None = None,
 ) -> dict[str, ParameterArgument]:  # fmt: skip
     """Convert given values to the declared types and fill in defaults, in order; enters them into `scope.names`.
 
     Args:
         allow_open: leave parameters without a value out (for a partially given struct).
         unbound: parameters whose default is not asked for.
+        of: the struct whose parameters they are.
 
     Raises:
         Mismatch: a parameter has no value, or one of a wrong type.
@@ -72,7 +73,7 @@ def complete_parameters(
             unwritten = not_given(param, params, given, what)
             raise unwritten or not_inferred(param.name, what, param.kind == "infer")
         try:
-            scope.names[param.name] = given[param.name] = _declared(elab, param, value, scope, module, what)
+            scope.names[param.name] = given[param.name] = _declared(elab, param, value, scope, module, what, of)
         except Mismatch as reason:
             raise at_parameter(reason, param.name, place_of(param, params)) from None
     return given
@@ -131,8 +132,9 @@ def _infer_from_values(
 
 
 def _declared(
-    elab: Elaboration, param: ast.Param, value: ParameterArgument, scope: Scope, module: ModuleInfo, what: str
-) -> ParameterArgument:
+    elab: Elaboration, param: ast.Param, value: ParameterArgument, scope: Scope, module: ModuleInfo, what: str,
+    of: StructInfo | None = None,
+) -> ParameterArgument:  # fmt: skip
     if param.type is None or isinstance(value, (UnboundParameter, type(OPAQUE))):
         return value
     try:
@@ -141,14 +143,26 @@ def _declared(
         return value
     item = expected if param.kind == "star" else primitive_types.variadic_item(expected)
     if item is None:
-        return _declared_one(elab, param, value, expected, what)
+        return _declared_one(elab, param, value, _asked(elab, value, expected, of), what)
     if isinstance(value, ParameterPack):
-        found = tuple(_declared_one(elab, param, one, item, what) for one in value.items)
+        found = tuple(_declared_one(elab, param, one, _asked(elab, one, item, of), what) for one in value.items)
         return ParameterPack(found, item if not found or isinstance(item, FunctionTy) else None)
     if param.kind == "star":
-        return _declared_one(elab, param, value, item, what)
+        return _declared_one(elab, param, value, _asked(elab, value, item, of), what)
     text = f"parameter '{param.name}' of {what} holds several: it must be a variadic parameter"
     raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
+
+
+def _asked(
+    elab: Elaboration, value: ParameterArgument, expected: ParameterArgument, of: StructInfo | None
+) -> ParameterArgument:
+    """Return the bound of a type parameter: a library's struct holds what edition 2026 only moves, as it does there."""
+    if of is None or not of.module.is_library or not isinstance(expected, TraitTy):
+        return expected
+    if {trait.name for trait in expected.traits} != {"Copyable", "Movable"}:
+        return expected
+    moved = tuple(trait for trait in expected.traits if trait.name == "Movable")
+    return struct_members.trait_type(elab, moved) if struct_members.is_only_moved(elab, value) else expected
 
 
 def _declared_one(
@@ -202,7 +216,9 @@ def apply_struct(
     given = {name: value for name, value in given.items() if value is not None}
     scope = Scope(info.scope, "function")
     written = frozenset(given)
-    given = complete_parameters(elab, params, given, scope, info.module, what, allow_open=True, unbound=unbound)
+    given = complete_parameters(
+        elab, params, given, scope, info.module, what, allow_open=True, unbound=unbound, of=info
+    )
     values = tuple(given.get(p.name) for p in params)
     made = PartialTy(info, values, written=written) if None in values else struct_types.struct_type(elab, info, values)
     check_where(elab, info.node.where, scope, info.module, what, made)
@@ -221,7 +237,7 @@ def with_default_parameters(elab: Elaboration, open_ty: PartialTy) -> StructTy:
         p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None
     }
     scope = Scope(info.scope, "function")
-    found = complete_parameters(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
+    found = complete_parameters(elab, info.node.params, given, scope, info.module, f"'{info.name}'", of=info)
     return struct_types.struct_type(elab, info, tuple(found[p.name] for p in info.node.params))
 
 

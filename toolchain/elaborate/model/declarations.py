@@ -206,6 +206,8 @@ class StructInfo:
     traits: "tuple[TraitInfo, ...] | None" = None
     trait_conditions: "dict[str, list[ast.Expr]]" = field(default_factory=dict)
     """Conditions on the parameters under which it has a trait, by the trait's name."""
+    value_params: tuple[int, ...] | None = None
+    """Of a library's struct: the places of the parameters that are types of values which it owns, once asked for."""
     is_unmovable: bool = False
     """It says `Movable where False`; in edition 2026 other structs are movable."""
     has_trait_error: bool = False

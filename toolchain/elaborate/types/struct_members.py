@@ -21,13 +21,15 @@ from ktc.elaborate.model.declarations import (
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import FunctionTy, PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.types import FunctionTy, ParameterPack, PartialTy, StructTy, TraitTy
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.tree import derived_methods
+from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
 
 _OF_REGISTERS = ("RegisterPassable", "TrivialRegisterPassable")
+_OF_COPIES = ("copy", "__copyinit__")
 _TRIVIAL = ("Copyable", "Movable", "ImplicitlyCopyable")
 
 
@@ -168,6 +170,8 @@ def parents_of(elab: Elaboration, trait: TraitInfo) -> tuple[TraitInfo, ...]:
 def member(elab: Elaboration, ty: StructTy, name: str) -> Member | None:
     """Return the member of that name: a field's `VarDecl`, a `OverloadSet`, an `AliasInfo`, or None."""
     info = ty.info
+    if name in _OF_COPIES and not copies_values(elab, ty):
+        return None
     found = info.members.get(name)
     if found is not None:
         if info.traits is None and info.node.traits and isinstance(found, OverloadSet) and not info.module.is_library:
@@ -283,6 +287,8 @@ def has_trait(elab: Elaboration, ty: Ty, name: str) -> bool:
 
 def _holds(elab: Elaboration, ty: StructTy, name: str) -> bool:
     """Return whether the conditions hold under which a struct has a trait; a condition that is open holds."""
+    if name in ("Copyable", "ImplicitlyCopyable") and not copies_values(elab, ty):
+        return False
     for condition in ty.info.trait_conditions.get(name, ()):
         if ty.scope is None or ty.symbolic:
             return True
@@ -293,6 +299,44 @@ def _holds(elab: Elaboration, ty: StructTy, name: str) -> bool:
         if not bool(getattr(value, "data", True)):
             return False
     return True
+
+
+def copies_values(elab: Elaboration, ty: Ty) -> bool:
+    """Return whether the values that a type of the library owns can be copied; where there are none, they can.
+
+    In edition 2026 a list or an optional may hold values that only move; then it only moves as well.
+    """
+    if not isinstance(ty, StructTy) or not ty.info.module.is_library:
+        return True
+    for at in value_parameters(ty.info):
+        given = ty.params[at]
+        values = given.items if isinstance(given, ParameterPack) else (given,)
+        if any(isinstance(one, StructTy) and not has_trait(elab, one, "Copyable") for one in values):
+            return False
+    return True
+
+
+def value_parameters(info: StructInfo) -> tuple[int, ...]:
+    """Return the places of the parameters of a library's struct that are types of values which it owns.
+
+    They have the bound `Copyable & Movable`. A struct with an origin among its parameters is a view and owns none.
+    """
+    if info.value_params is None:
+        kinds = [names_in(param.type) for param in info.node.params]
+        is_view = any({"Origin", "MutOrigin", "ImmutOrigin"} & kind for kind in kinds)
+        info.value_params = (
+            () if is_view else tuple([at for at, kind in enumerate(kinds) if kind == {"Copyable", "Movable"}])
+        )
+    return info.value_params
+
+
+def is_only_moved(elab: Elaboration, ty: object) -> bool:
+    """Return whether a type's values move and are not copied, and edition 2026 holds them in the library's types."""
+    if not isinstance(ty, StructTy) or has_trait(elab, ty, "Copyable") or not has_trait(elab, ty, "Movable"):
+        return False
+    if ty.info.module.is_library:
+        return elab.modules.main.edition is Edition.Y2026
+    return ty.info.module.edition is Edition.Y2026
 
 
 def is_copied_implicitly(elab: Elaboration, ty: Ty) -> bool:

@@ -28,6 +28,8 @@ def is_trivial(elab: Elaboration, ty: Ty, flag: str) -> bool:
     """Return whether a type has no such method, nor any of its fields; an alias of the type decides."""
     if not isinstance(ty, StructTy):
         return not isinstance(ty, FunctionTy) or not ty.is_escaping
+    if FLAGS[flag][0] == "__copyinit__" and struct_members.is_only_moved(elab, ty):
+        return False
     own = ty.info.members.get(flag)
     if isinstance(own, AliasInfo):
         return bool(getattr(elab.api.alias_value(elab, own, ty), "data", False))
