@@ -32,6 +32,11 @@ struct Holder[F: Copyable & def(Int) -> Int](Copyable):
 
 
 @fieldwise_init
+struct Mapped[Out: Copyable & Deinitable, F: Copyable & Deinitable & def(Int) -> Out](Copyable):
+    var f: Self.F
+
+
+@fieldwise_init
 struct Counter:
     var n: Int
     var items: List[Int]
@@ -271,6 +276,8 @@ def effects() raises:
 
 
 def main() raises:
+    var holder = Mapped[String](lambda (x: Int) -> String: String("<", x, ">"))
+    print(holder.f(1))
     by_reference()
     by_value()
     lambdas()

@@ -150,7 +150,20 @@ def iterators() raises:
     print(external_call["abs", c_int](c_int(-3)))
 
 
+def made_of_loops() raises:
+    """Lists of what a loop gives, where the type of the elements is given and where it is inferred; tuples as keys."""
+    var xs: List[Int] = [3, 1, 2]
+    var some = List[Int](xs[:2])
+    some.append(9)
+    print(some, xs, List(range(3)), List(xs), List[Int](range(1, 3)))
+    var edges = Dict[Tuple[Int, String], Int]()
+    edges[(0, "a")] = 5
+    edges[(0, "a")] += 1
+    print(edges[(0, "a")], (1, "a") in edges, hash((1, 2)) == hash((1, 2)), hash((1, 2)) == hash((2, 1)))
+
+
 def main() raises:
     containers()
     heaps()
     iterators()
+    made_of_loops()

@@ -71,6 +71,29 @@ def same[T: AnyType](a: T, b: T) -> Bool:
     return a == b
 
 
+@fieldwise_init
+struct Pair[A: Copyable & Deinitable, B: Copyable & Deinitable](
+    Copyable,
+    Equatable where conforms_to(A, Equatable) and conforms_to(B, Equatable),
+    Writable where conforms_to(A, Writable) and conforms_to(B, Writable),
+):
+    var first: Self.A
+    var second: Self.B
+
+
+@fieldwise_init
+struct Opaque(Copyable):
+    var n: Int
+
+
+def conditional():
+    """What is derived under a condition is there where the condition holds."""
+    var p = Pair(1, String("one"))
+    print(p == Pair(1, String("one")), p != Pair(2, String("one")), repr(p).endswith("(first=Int(1), second='one')"))
+    print(conforms_to(Pair[Int, Opaque], Equatable), conforms_to(Pair[Int, Opaque], Writable))
+    print(conforms_to(Pair[Int, Int], Equatable), conforms_to(Pair[Int, Int], Writable))
+
+
 struct Settings[T: Defaultable & Copyable & Deinitable](Copyable, Defaultable):
     """Its fields' types say how it begins."""
 
@@ -105,6 +128,7 @@ def begun[T: Defaultable & Deinitable]() -> T:
 
 
 def main():
+    conditional()
     var settings = begun[Settings[String]]()
     print(settings.limit, settings.value == "", len(settings.names))
     print(Settings(3, 4).value, begun[Settings[Int]]().value)

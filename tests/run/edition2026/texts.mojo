@@ -23,7 +23,20 @@ def same_backwards(text: String) -> Bool:
     return len(forward) == 0
 
 
+def literals():
+    """Literals have the methods of texts."""
+    for c in "né".codepoint_slices():
+        print(c, end=".")
+    for c in "ab".codepoint_slices_reversed():
+        print(c, end=".")
+    for c in "é".codepoints():
+        print(Int(c), end=".")
+    print("naïve".count_codepoints(), "12".is_ascii_digit(), "x1".is_ascii_digit())
+    print("x".ascii_rjust(4, "."), "x".ascii_ljust(3, "-"), "x".ascii_center(5, "*"))
+
+
 def main() raises:
+    literals()
     var s = String("naïve e\u0301x 👨‍👩‍👧🇩🇪🇫🇷")
     print(s.byte_length(), s.count_codepoints(), s.count_graphemes(), len(s.graphemes()), len(s.codepoints()))
     for g in s:

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.calls import scalar_types
 from ktc.elaborate.generics import function_types, parameter_binding, unification
-from ktc.elaborate.instances import callable_types
+from ktc.elaborate.instances import callable_types, constructed_types
 from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.errors import ErrorReported, Mismatch
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import (
     Actual,
     ConstValue,
@@ -29,8 +28,7 @@ from ktc.elaborate.model.types import (
 )
 from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, PackValue, Place, Result, RValue, Slot
 from ktc.elaborate.tree.argument_uses import names_in
-from ktc.elaborate.types import struct_members, struct_types, type_relations, well_known
-from ktc.elaborate.types.type_relations import is_static
+from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.ir import types
 from ktc.syntax import ast
 
@@ -57,12 +55,10 @@ def infer(
                 bound,
             )
     later: list[_DeferredLiteral] = []
-    made: StructTy | None = None
     for formal, slot, expected, origin in zip(fn.node.args, slots, pattern.args, pattern.origins, strict=True):
         if formal.convention == "out" and formal.name == "self" and formal.type is not None:
             if self_ty is not None and isinstance(expected, (StructTy, PartialTy)):
-                _unify_self(body, self_ty, expected, bound)
-                made = expected if isinstance(expected, StructTy) else None
+                constructed_types.unify_self(body.elab, self_ty, expected, bound)
             continue
         if slot is None:
             continue
@@ -89,10 +85,9 @@ def infer(
         promised, found = pattern.params.get(param.name), bound.get(pattern.symbols[param.name])
         if isinstance(promised, TraitTy) and isinstance(found, (StructTy, FunctionTy)):
             callable_types.unify_call(elab, promised, found, bound)
-    if made is not None and self_ty is not None:  # `out self: S[U]`: what U is the struct's own parameter is
-        for own, its in zip(self_ty.params, map(unification.without_spread, made.params), strict=True):
-            if isinstance(own, UnboundParameter) and isinstance(its, UnboundParameter) and its in bound:
-                bound.setdefault(own, bound[its])
+    if self_ty is not None and any(isinstance(own, UnboundParameter) and own not in bound for own in self_ty.params):
+        kinds = [type_of(body, slot.value) if isinstance(slot, Arg) else None for slot in slots]
+        constructed_types.infer_made(body.elab, fn, self_ty, kinds, pattern, bound)
     return bound
 
 
@@ -168,30 +163,6 @@ def _symbols(body: Body, fn: FunctionInfo, self_ty: StructTy | None) -> list[Unb
     if self_ty is not None:
         found += [p for p in self_ty.params if isinstance(p, UnboundParameter)]
     return found
-
-
-def _unify_self(
-    body: Body, self_ty: StructTy, expected: StructTy | PartialTy, bound: dict[UnboundParameter, ParameterArgument]
-) -> None:
-    if isinstance(expected, PartialTy):
-        params: tuple[ParameterArgument, ...] = expected.params
-        if expected.info is not self_ty.info:
-            raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
-    elif expected.info is self_ty.info:
-        params = expected.params
-    else:
-        raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
-    for have, value in zip(self_ty.params, map(unification.without_spread, params), strict=True):
-        if isinstance(have, UnboundParameter):
-            if value is not None and not isinstance(value, (UnboundParameter, Opaque)):
-                bound.setdefault(have, value)
-        elif (
-            value is not None
-            and not unification.unify(body.elab, value, have, bound)
-            and not type_relations.param_fits(body.elab, value, have)
-            and not type_relations.param_fits(body.elab, have, value)
-        ) or (is_static(have) and isinstance(value, ConstValue) and not is_static(value)):
-            raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
 
 
 def is_literal(body: Body, value: Result) -> bool:

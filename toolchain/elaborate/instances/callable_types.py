@@ -85,7 +85,8 @@ def is_bounded_by_call(
     if bounds is None and info is not None and expected.owner == info.uid:
         for param in info.node.params:
             if param.name == expected.name and param.type is not None:
-                bounds = unification.evaluate_pattern(elab, param.type, info.scope, info.module)
+                scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else info.scope
+                bounds = unification.evaluate_pattern(elab, param.type, scope, info.module)
     return isinstance(bounds, TraitTy) and bool(calls_of(bounds))
 
 

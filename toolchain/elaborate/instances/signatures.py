@@ -67,17 +67,19 @@ def _literal_run_time_type(elab: Elaboration, kind: ParameterArgument, have: Act
 def declared_types(
     elab: Elaboration, fn: FunctionInfo, scope: Scope, self_ty: StructTy | None, actual: Sequence[Actual]
 ) -> list[ParameterArgument]:
-    """Return the declared types; each may depend on the arguments before it."""
+    """Return the declared types; each may depend on the arguments before it, that of an `out` one on all others."""
     inner = Scope(scope, "function")
-    found: list[ParameterArgument] = []
-    for number, (arg, have) in enumerate(zip(fn.node.args, actual, strict=True), 1):
+    found: list[ParameterArgument] = [None] * len(fn.node.args)
+    order = sorted(range(len(fn.node.args)), key=lambda at: fn.node.args[at].convention == "out")
+    for done, at in enumerate(order, 1):
+        arg, have = fn.node.args[at], actual[at]
         try:
             kind = declared_type(elab, arg, inner, fn, self_ty)
         except ErrorReported:
             if not fn.module.is_library:
-                _check_remaining(elab, fn, inner, number, self_ty)
+                _check_remaining(elab, fn, inner, order[done:], self_ty)
             raise
-        found.append(kind)
+        found[at] = kind
         if isinstance(kind, (PartialTy, TraitTy)) and have is not None and not isinstance(have, list):
             kind = known(elab, kind, have)
         if isinstance(kind, Ty):
@@ -85,10 +87,12 @@ def declared_types(
     return found
 
 
-def _check_remaining(elab: Elaboration, fn: FunctionInfo, scope: Scope, first: int, self_ty: StructTy | None) -> None:
+def _check_remaining(
+    elab: Elaboration, fn: FunctionInfo, scope: Scope, rest: Sequence[int], self_ty: StructTy | None
+) -> None:
     """Report what else is wrong with a signature, as far as it does not depend on the arguments."""
     names = {arg.name for arg in fn.node.args}
-    for arg in fn.node.args[first:]:
+    for arg in (fn.node.args[at] for at in rest):
         if arg.type is not None and not names & names_in(arg.type):
             with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
                 declared_type(elab, arg, scope, fn, self_ty)

@@ -88,6 +88,8 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
                 continue
             # a trait may depend on the struct's parameters only through its own; names suffice
             info.has_trait_error |= not _collect_traits(elab, node, info.scope, info.module, found)
+            if isinstance(node, ast.ConditionalTrait):
+                _note_condition(elab, info, node)
         if info.module.edition is Edition.Y2026 and not info.module.is_library and info.bound is None:
             _derive(elab, info, found)
         info.traits = tuple(found)
@@ -97,12 +99,26 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
     return info.traits
 
 
+def _note_condition(elab: Elaboration, info: StructInfo, node: ast.ConditionalTrait) -> None:
+    """Keep a trait's condition under the trait's own name too: `Equatable` is another name of `EqualityComparable`."""
+    try:
+        value = elab.api.evaluate(elab, node.trait, info.scope, info.module)
+    except ErrorReported:
+        return
+    for trait in value.traits if isinstance(value, TraitTy) else ():
+        conditions = info.trait_conditions.setdefault(trait.name, [])
+        if node.condition not in conditions:
+            conditions.append(node.condition)
+
+
 def _derive(elab: Elaboration, info: StructInfo, traits: list[TraitInfo]) -> None:
     """Give a struct the methods of its traits that edition 2026 derives from its fields."""
     if any(trait.name == "Writable" and trait.module.is_library for trait in traits):
         represented = modules.prelude_name(elab, "Representable")
         if isinstance(represented, TraitInfo):
             add_trait(elab, represented, traits)
+            if "Writable" in info.trait_conditions:
+                info.trait_conditions.setdefault("Representable", info.trait_conditions["Writable"])
     fields = [node.target.id for node in info.field_nodes if isinstance(node.target, ast.Name)]
     for trait in traits:
         wanted = derived_methods.methods_of(trait.name, info.members.__contains__) if trait.module.is_library else {}
@@ -114,7 +130,8 @@ def _derive(elab: Elaboration, info: StructInfo, traits: list[TraitInfo]) -> Non
             if own is None or (
                 name in _DERIVED_BESIDE and not any(_takes(fn, _DERIVED_BESIDE[name]) for fn in written)
             ):
-                fn = modules.function(elab, make(info.node, fields), info.module, info, info.module.scope)
+                node = make(info.node, fields).with_where(tuple(info.trait_conditions.get(trait.name, ())))
+                fn = modules.function(elab, node, info.module, info, info.module.scope)
                 info.members[name] = OverloadSet(name, [*written, fn])
 
 

@@ -111,6 +111,11 @@ class FunctionDecl(Node):
         head = replace(self.head, raises=False, is_def=False)
         return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, head, self.body)
 
+    def with_where(self, where: tuple[Expr, ...]) -> "FunctionDecl":
+        """Return the same function with these conditions."""
+        head = replace(self.head, where=where)
+        return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, head, self.body)
+
     def as_requirement(self, only_passes: bool) -> "FunctionDecl":
         """Return the same function without a body."""
         head = replace(self.head, only_passes=True) if only_passes else self.head
