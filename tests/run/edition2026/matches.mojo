@@ -59,6 +59,25 @@ def effect() -> Int:
     return 3
 
 
+struct Router(Copyable):
+    """Methods may be called `match` and `case`."""
+
+    var other: Int
+
+    def __init__(out self):
+        self.other = 3
+
+    def match(self, x: Int) -> Int:
+        match x:
+            case 1:
+                return 10
+            case _:
+                return self.other
+
+    def case(self) -> Int:
+        return self.match(2)
+
+
 def main():
     for i in [0, 1, 2, -4, 9]:
         print(size(i), end=" ")
@@ -100,6 +119,7 @@ def main():
             print("a float")
         case _:
             pass
+    print(Router().match(1), Router().case())
 
     var x = 3.5
     var who = "w"

@@ -1,6 +1,7 @@
 """Lists, arrays and views: literals, positions, slices that are views."""
 
 from std.collections import Set
+from std.collections.span import ContiguousSlice
 
 
 def takes_list(values: List[Int]) -> Int:
@@ -38,14 +39,48 @@ struct Sliced:
         return String(part)
 
 
+struct Window[origin: ImmOrigin](Copyable, Sized):
+    """Its slices without a step are views of their own."""
+
+    var bytes: Span[UInt8, Self.origin]
+
+    def __init__(out self, bytes: Span[UInt8, Self.origin]):
+        self.bytes = bytes
+
+    def __len__(self) -> Int:
+        return len(self.bytes)
+
+    def __getitem__(self, i: Int) -> UInt8:
+        return self.bytes[i]
+
+    def __getitem__(self, part: ContiguousSlice) -> Self:
+        return Self(self.bytes[part])
+
+
 def main() raises:
-    print(takes_list([1, 2, 3]), takes_any_list([1, 2]), takes_span([1, 2]), takes_array([1, 2, 3]), rows())
+    var letters = String("hello")
+    var window = Window(letters.as_bytes())
+    print(len(window[:3]), len(window[1:]), window[1:3][0])
+    print(
+        takes_list([1, 2, 3]),
+        takes_any_list([1, 2]),
+        takes_span([1, 2]),
+        takes_array([1, 2, 3]),
+        rows(),
+    )
     var holder = Holder()
     holder.values = [4]
     print(holder.values)
     var a = [1.5, 2.0]
     a[0] = 7
-    print(a[0], 2.0 in a, a == [7.0, 2.0], len(a), a.length, [[1, 2], [3, 4]][1][0])
+    print(
+        a[0],
+        2.0 in a,
+        a == [7.0, 2.0],
+        len(a),
+        a.length,
+        [[1, 2], [3, 4]][1][0],
+    )
     for ref x in a:
         x += 1
     print(a, [i * i for i in range(4)])

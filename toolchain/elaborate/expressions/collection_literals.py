@@ -15,7 +15,7 @@ from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.closures import function_pointers
 from ktc.elaborate.expressions import literals, operands
 from ktc.elaborate.generics import parameter_binding
-from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.declarations import StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, ParameterArgument, StructTy
@@ -49,9 +49,10 @@ def index_or_literal(body: Body, base: Result, node: ast.Expr) -> Arg:
     ty = getattr(base, "ty", None)
     if not isinstance(node, ast.Slice) or not isinstance(ty, StructTy):
         return argument_or_literal(body, node)
+    if body.frame.module.edition is Edition.Y2026 and _tells_steps_apart(body, ty):
+        return Arg(literals.stepped_or_not(body, node), body.at(node))
     if ty.info.module.is_library:
-        is_told_apart = body.frame.module.edition is Edition.Y2026 and _tells_steps_apart(body, ty)
-        return Arg(literals.stepped_or_not(body, node), body.at(node)) if is_told_apart else operands.arg(body, node)
+        return operands.arg(body, node)
     literal = CollectionLiteral("Slice", tuple(literals.slice_parts(body, node)), (), node, None)
     own = well_known.library_type(body.elab, "Slice")
     inits = struct_members.method_set(body.elab, own, "__init__")
@@ -62,10 +63,14 @@ def index_or_literal(body: Body, base: Result, node: ast.Expr) -> Arg:
 
 
 def _tells_steps_apart(body: Body, ty: StructTy) -> bool:
-    """Return whether a type of the library has overloads for slices with and without a step."""
+    """Return whether a type has a `__getitem__` for the library's slices without a step."""
     getter = struct_members.method_set(body.elab, ty, "__getitem__")
-    kinds = [arg.type for fn in getter.functions for arg in fn.node.args] if getter is not None else []
-    return any(isinstance(kind, ast.Name) and kind.id == "ContiguousSlice" for kind in kinds)
+    for fn in getter.functions if getter is not None else ():
+        for arg in fn.node.args:
+            if isinstance(arg.type, ast.Name) and arg.type.id == "ContiguousSlice":
+                own = fn.module.scope.names.get(arg.type.id)
+                return not isinstance(own, StructInfo) or own.module.is_library
+    return False
 
 
 def operand_or_literal(body: Body, node: ast.Expr) -> Result:

@@ -94,6 +94,8 @@ class Lexer:
         self.words.update(dict.fromkeys(FOREIGN - takes, -1))
         for word in _WORDS_2026 if edition is Edition.Y2025 else ():
             self.words.pop(word)
+        self.method_names = frozenset([self.words[word] for word in _WORDS_2026 if word in self.words])
+        self.defining = (self.words["def"], self.words["fn"])
         self.effects = {word: self.words.pop(word) for word in _EFFECTS}
         self.name, self.integer, self.floating, self.string = map(number, ("NAME", "INT", "FLOAT", "STRING"))
         self.newline, self.indent, self.dedent = map(number, ("_NEWLINE", "_INDENT", "_DEDENT"))
@@ -169,6 +171,8 @@ class _Run(LiteralReader):
                     later.append(len(types))
                 if types and types[-1] == dot and word != "import":
                     type_ = name
+                elif type_ in lexer.method_names and types and types[-1] in lexer.defining:
+                    type_ = name  # a method `match`; only an attribute can call it
             elif kind == 2:
                 word = found[2]
                 type_ = words.get(word, -1)
