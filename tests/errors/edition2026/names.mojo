@@ -17,3 +17,4 @@ def main():
     p.init_pointee_copy(3)  # error@7: wrong-edition "'UnsafePointer' has no 'init_pointee_copy' in edition 2026"
     _ = p.offset(1)  # error@11: wrong-edition "has no 'offset' in edition 2026" help "write 'unsafe_offset'"
     p.unsafe_free()
+    print("{} {}".format(1))  # error@11: unsatisfied-constraint "'format' cannot fill in the fields"

@@ -23,6 +23,18 @@ def same_backwards(text: String) -> Bool:
     return len(forward) == 0
 
 
+struct Count(Writer):
+    """A writer needs `write_string` only."""
+
+    var bytes: Int
+
+    def __init__(out self):
+        self.bytes = 0
+
+    def write_string(mut self, text: StringSpan):
+        self.bytes += text.byte_length()
+
+
 def literals():
     """Literals have the methods of texts."""
     for c in "né".codepoint_slices():
@@ -32,6 +44,10 @@ def literals():
     for c in "é".codepoints():
         print(Int(c), end=".")
     print("naïve".count_codepoints(), "12".is_ascii_digit(), "x1".is_ascii_digit())
+    print("{} and {}".format(1, "b"), "{1}{0!r}{{}}".format("x", 2.5))
+    var count = Count()
+    count.write("hello", 1, 2.5, True)
+    print(count.bytes)
     print("x".ascii_rjust(4, "."), "x".ascii_ljust(3, "-"), "x".ascii_center(5, "*"))
 
 

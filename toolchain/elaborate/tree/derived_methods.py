@@ -132,6 +132,16 @@ def default(node: ast.StructDecl, fields: list[str]) -> ast.FunctionDecl:
     return make.method("__init__", [], "", body, convention="out")
 
 
+def write_bytes(node: ast.StructDecl, fields: list[str]) -> ast.FunctionDecl:
+    """Return a method that gives bytes to `write_string`, the only one that a writer of edition 2026 must have."""
+    make = _Maker(node)
+    kind = ast.Subscript(make.at, make.end, make.name("__Span"), (make.name("__Byte"), make.name("_")), ())
+    given = ast.Param(make.at, make.end, "bytes", kind, None, "any", "", (), False)
+    text = make.call(make.name("__text_of"), [make.name("bytes")])
+    written = make.call(make.member(make.name("self"), "write_string"), [text])
+    return make.method("write_bytes", [given], "", [make.expression(written)], convention="mut")
+
+
 Make = Callable[[ast.StructDecl, list[str]], ast.FunctionDecl]
 
 _METHODS: Mapping[str, Mapping[str, Make]] = MappingProxyType({
@@ -148,4 +158,6 @@ def methods_of(trait: str, has: Callable[[str], bool]) -> dict[str, Make]:
     """
     if trait == "Representable":
         return {"__repr__": represent_by_writing if has("write_repr_to") else represent}
+    if trait == "Writer":
+        return {"write_bytes": write_bytes} if has("write_string") else {}
     return dict(_METHODS.get(trait, {}))
