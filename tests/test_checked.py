@@ -77,6 +77,10 @@ def test_right_programs_are_not_reported(run: Run) -> None:
     assert out.endswith("81 81 10\nc d\n9\nall threads: 78400\nend\n")
 
 
+def test_loops_whose_numbers_depend_on_each_other(run: Run) -> None:
+    assert run(FOLDER / "neighbours.kpy") == (0, "0 1 0\n0 1 0\n0 1 0\nend\n", [])
+
+
 def test_doubted_launches_run_again_from_their_start(run: Run) -> None:
     assert run(FOLDER / "doubted.kpy") == (0, "1151184 510080 2162 1266\n", [])
 

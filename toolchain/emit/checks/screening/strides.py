@@ -31,6 +31,7 @@ class Strides:
         self._body, self._pointers, self._loops = body, pointers, loops
         self._known: dict[str, Stride] = {}
         self._open: set[str] = set()
+        self._assumed: set[str] = set()
         """Values that are being looked at."""
 
     def of(self, value: str, block: int) -> int | None:
@@ -118,9 +119,12 @@ class Strides:
     def _is_alike(self, one: Instruction, values: list[str]) -> bool:
         """Return whether a loop's number is the same for all threads if it was so in the turn before."""
         known = self._known
-        self._known = {name: stride for name, stride in known.items() if name not in self._open}
+        dropped = self._open - self._assumed  # of loops around it stays what is assumed of them
+        self._known = {name: stride for name, stride in known.items() if name not in dropped}
         self._known[one.name] = 0, frozenset({one.block})
+        self._assumed.add(one.name)
         found = [self._stride(value) for value in values]
+        self._assumed.discard(one.name)
         if all(stride is not None and stride[0] == 0 for stride in found):
             return True
         self._known = known
