@@ -25,7 +25,13 @@ def main() raises:
     mem.unsafe_memset_zero(target.unsafe_ptr(), 2)
     print(target[0], target[2], math.sqrt(4.0), std.math.ceildiv(7, 2))
     print(first([4, 5, 6]), ffi.external_call["getpid", Int32]() > 0)
-    print(time.perf_counter_ns() > 0, Span(source)[1])
+    var began: Int = time.perf_counter_ns()
+
+    def nothing() {}:
+        pass
+
+    var took: Int = time.time_function(nothing)
+    print(time.monotonic() - began >= 0, took >= 0, Span(source)[1])
     var queue = Deque[Int]()
     queue.append(8)
     print(len(queue), mine())
