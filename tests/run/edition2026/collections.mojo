@@ -150,6 +150,17 @@ def iterators() raises:
     print(external_call["abs", c_int](c_int(-3)))
 
 
+struct Bag[T: Copyable & Deinitable]:
+    """Its constructor takes list displays, by a flag of the type `NoneType`."""
+
+    var items: List[Self.T]
+
+    def __init__(out self, var *items: Self.T, __list_literal__: NoneType = None):
+        self.items = []
+        for ref x in items:
+            self.items.append(x.copy())
+
+
 def made_of_loops() raises:
     """Lists of what a loop gives, where the type of the elements is given and where it is inferred; tuples as keys."""
     var xs: List[Int] = [3, 1, 2]
@@ -167,3 +178,5 @@ def main() raises:
     heaps()
     iterators()
     made_of_loops()
+    var bag: Bag[String] = ["a", "b"]
+    print(bag.items, len(Bag[Int](1, 2, 3).items))

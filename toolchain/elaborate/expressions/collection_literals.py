@@ -220,7 +220,7 @@ def _is_taken(body: Body, literal: CollectionLiteral, expected: StructTy) -> boo
     """Return whether a constructor of a type takes the elements of a collection literal."""
     span, flagged = body.at(literal.node), []
     if literal.name != "Slice":  # its flag always has a default value
-        nothing = RValue(well_known.tuple_type(body.elab, ()), None)  # type: ignore[arg-type]
+        nothing = RValue(_flag_type(body, expected, FLAGS[literal.name]), None)  # type: ignore[arg-type]
         flagged = [Arg(nothing, span, FLAGS[literal.name])]
     inits = struct_members.method_set(body.elab, expected, "__init__")
     items = list(literal.items)
@@ -251,7 +251,7 @@ def build_collection(body: Body, literal: CollectionLiteral, expected: Ty | None
                 expected_name = "a number" if lanes == 1 else f"a vector of {lanes}"
                 text = f"a list of {len(literal.items)} elements does not make {expected_name}"
                 body.fail(Code.TYPE_MISMATCH, text, body.at(literal.node))
-            return call_lowering.call(body, expected, *_literal_args(body, literal, literal.items, literal.values))
+            return call_lowering.call(body, expected, *_literal_args(body, literal, expected))
         implicit = literal.ty is not None and overload_resolution.conversion(body, literal.ty, expected) is not None
         is_empty = literal.name == "Dict" and not literal.items
         if not implicit and not literal.values and (literal.name == "Set" or is_empty):
@@ -294,13 +294,12 @@ def _of_constants(body: Body, literal: CollectionLiteral) -> Ty | None:
     return parameter_binding.library_struct(body.elab, literal.name, tuple(elements))
 
 
-def _literal_args(
-    body: Body, literal: CollectionLiteral, items: tuple[Arg, ...], values: tuple[Arg, ...]
-) -> tuple[list[Arg], list[Arg], Span]:
+def _literal_args(body: Body, literal: CollectionLiteral, expected: StructTy) -> tuple[list[Arg], list[Arg], Span]:
     """Return the arguments for a constructor that takes a collection literal."""
+    items, values = literal.items, literal.values
     if literal.name == "Slice":  # its flag always has a default value, '()' or 'None'
         return list(items), [], body.at(literal.node)
-    flag = _flag(body, literal, FLAGS[literal.name])
+    flag = _flag(body, literal, FLAGS[literal.name], expected)
     if literal.name != "Dict":
         return list(items), [flag], body.at(literal.node)
     lists = [CollectionLiteral("List", part, (), literal.node, None) for part in (items, values)]
@@ -314,9 +313,21 @@ def _list_args(body: Body, literal: CollectionLiteral, items: list[Arg]) -> tupl
     return items, [_flag(body, literal, FLAGS["List"])], body.at(literal.node)
 
 
-def _flag(body: Body, literal: CollectionLiteral, name: str) -> Arg:
+def _flag(body: Body, literal: CollectionLiteral, name: str, expected: StructTy | None = None) -> Arg:
     span = body.at(literal.node)
-    return Arg(call_lowering.call(body, well_known.tuple_type(body.elab, ()), [], [], span), span, name)
+    return Arg(call_lowering.call(body, _flag_type(body, expected, name), [], [], span), span, name)
+
+
+def _flag_type(body: Body, expected: StructTy | None, flag: str) -> StructTy:
+    """Return the type of a literal's flag: an empty tuple, or `NoneType` where a constructor declares that."""
+    inits = struct_members.method_set(body.elab, expected, "__init__") if expected is not None else None
+    for fn in inits.functions if inits is not None else ():
+        declared = next((arg.type for arg in fn.node.args if arg.name == flag), None)
+        if isinstance(declared, ast.Name) and declared.id == "NoneType":
+            none = well_known.library_type(body.elab, "NoneType")
+            assert isinstance(none, StructTy)
+            return none
+    return well_known.tuple_type(body.elab, ())
 
 
 def _common_element(body: Body, args: list[Arg]) -> Ty | None:
