@@ -119,7 +119,7 @@ def settled(unit: Unit, config: Config) -> Unit:
     made: dict[str, Unit] = {}
     for symbol, raw in unit.apart.items():
         one = passes.run(_without_facts(raw), config, sink)
-        # What the archive knows of the functions that it has is true for their callers, too: without it the facts of a
+        # The facts of the functions in the archive hold for their callers, too: without them the facts of a
         # caller would depend on which program came first.
         made[symbol] = replace(one, functions=_with(one.functions, _externals(raw)))
     if sink.error_count:

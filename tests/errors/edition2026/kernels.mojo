@@ -1,4 +1,4 @@
-"""Kernels that edition 2026 refuses: numbers whose width depends on the machine."""
+"""Kernels that edition 2026 refuses: numbers whose width depends on the machine, and errors."""
 
 from max.gpu import global_idx
 from max.gpu.host import DeviceContext
@@ -14,8 +14,13 @@ def clear(p: Pointer[Float32, MutAnyOrigin], n: UInt):  # error@49: invalid-kern
         p[unsafe_offset=global_idx.x] = 0
 
 
+def fails(n: Int32) raises:
+    raise Error(n)
+
+
 def main() raises:
     var ctx = DeviceContext()
     var a = ctx.enqueue_create_buffer[DType.float32](8)
     ctx.enqueue_function[fill](a, 8, grid_dim=1, block_dim=8)
     ctx.enqueue_function[clear](a, UInt(8), grid_dim=1, block_dim=8)
+    ctx.enqueue_function[fails](Int32(8), grid_dim=1, block_dim=8)  # error@5: invalid-kernel "'fails' cannot be a kernel: it may raise" help "a kernel is a 'def' without 'raises'"

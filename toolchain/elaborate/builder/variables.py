@@ -13,11 +13,11 @@ from ktc.ir.nodes import Value
 from ktc.syntax import ast
 
 CLOSURE = "$closure"
-"""The argument of a closure's function that is the closure itself, with what it captured in its fields."""
+"""The argument of a closure's function that is the closure itself, with the captured variables as its fields."""
 
 
 def _closure_field(body: Body, var: Var) -> Place | None:
-    """Return what a closure of edition 2026 captured; None if this is not the body of the closure."""
+    """Return the captures of a closure of edition 2026; None outside of the body of the closure."""
     instance = body.frame.instance
     if instance is None or instance.fn.owner is not var.body:
         return None

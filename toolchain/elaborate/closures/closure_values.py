@@ -1,4 +1,4 @@
-"""Closures of edition 2026: values of a struct of their own, whose fields are what they captured.
+"""Closures of edition 2026: values of a struct of their own, whose fields are the captured variables.
 
 Input: a nested function or a lambda with its list of captures. Output: a function, if it captures nothing; else a place
 with the closure. What is captured by reference is a pointer with the variable's origin, so that the closure keeps the
@@ -62,7 +62,7 @@ def closure(body: Body, fn: FunctionInfo, name: str) -> Place | None:
 
 
 def _captures(body: Body, fn: FunctionInfo) -> list[_Capture]:
-    """Return what a function captures, in the order of its list, then by name."""
+    """Return the variables that a function captures: those of its list in their order, then the others by name."""
     module, found, listed = fn.module, list[_Capture](), fn.node.captures or ()
     default = next((one.mode for one in listed if not one.name), "")
     modes = {one.name: one for one in listed if one.name}
@@ -88,7 +88,7 @@ def _captures(body: Body, fn: FunctionInfo) -> list[_Capture]:
 
 
 def _note_paths(body: Body, fn: FunctionInfo, captures: list[_Capture], local: nodes.Local) -> None:
-    """Record the paths to what a closure may change, or, if it changes nothing, to what it refers to."""
+    """Record the paths to the variables that a closure may change, or, if it changes none, to those that it reads."""
     changed, read = list[AccessPath](), list[AccessPath]()
     for capture in captures:
         if capture.mode in _OWNED:
@@ -103,7 +103,7 @@ def _note_paths(body: Body, fn: FunctionInfo, captures: list[_Capture], local: n
 
 
 def _closure_type(body: Body, fn: FunctionInfo, captures: list[_Capture]) -> StructTy:
-    """Return the struct of a closure: its parameters are the types of what it captured, and their origins."""
+    """Return the struct of a closure: its parameters are the types and the origins of the captured variables."""
     elab, node = body.elab, fn.node
     scope = Scope(body.frame.scope, "block")
     params: list[ast.Param] = []
@@ -151,7 +151,7 @@ def _closure_type(body: Body, fn: FunctionInfo, captures: list[_Capture]) -> Str
 
 
 def _is_mutable(body: Body, fn: FunctionInfo, capture: _Capture) -> bool:
-    """Return whether a closure may change what it captured by reference."""
+    """Return whether a closure may change a variable that it captures by reference."""
     is_place = isinstance(capture.value, Place) and (capture.value.mutable or capture.value.owned)
     if capture.mode == "mut" and not is_place:
         name = capture.var.name
@@ -164,7 +164,7 @@ def _is_mutable(body: Body, fn: FunctionInfo, capture: _Capture) -> bool:
 
 
 def _variable_inside(body: Body, fn: FunctionInfo, capture: _Capture, info: StructInfo) -> Var:
-    """Return what a captured name stands for in the closure's body."""
+    """Return the variable that a captured name refers to in the body of the closure."""
     name, ty = capture.var.name, capture.value.ty
     mutable = capture.mode not in _OWNED and _is_mutable(body, fn, capture)
     reason = captured_read_only("var" if capture.mode in _OWNED else "imm", name)
@@ -189,7 +189,7 @@ def _traits(body: Body, captures: list[_Capture]) -> tuple[TraitInfo, ...]:
 
 
 def _fill(body: Body, capture: _Capture, field: Place) -> None:
-    """Give a closure what it captures."""
+    """Store a captured variable, or the pointer to it, in the field of a closure."""
     value, ty = capture.value, capture.value.ty
     if capture.mode not in _OWNED:
         place = materialization.as_place(body, value)

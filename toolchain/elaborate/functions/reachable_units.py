@@ -57,8 +57,8 @@ def units_apart(elab: Elaboration, state: UnitState) -> dict[str, nodes.Unit]:
 
 
 class _NotApart(Exception):
-    """A function on the list needs what only one object may have, and what is not on the list: with settings for which
-    that is not made. Such a function is compiled with the program."""
+    """A listed function needs a variable that only one object may hold and that is not listed: the list is not made for
+    all settings. Such a function is compiled with the program."""
 
     def __init__(self, symbol: str) -> None:
         super().__init__(symbol)

@@ -1,4 +1,4 @@
-"""Traits of what can be called: `def(Int) -> Int` is one in edition 2026.
+"""Traits of callable values: `def(Int) -> Int` is one in edition 2026.
 
 Input: a function type. Output: a trait without a name that asks for a `__call__` of that type. Functions, pointers to
 functions, closures, and structs that list such a trait conform to it (`instances/callable_types.py`).
@@ -27,7 +27,7 @@ def callable_trait(
     known = elab.generics.callable_traits.get((ty, names))
     if known is None:
         inner = Scope(scope, "function")
-        head = _head(node, inner) if ty.syntax is not None else _head_of_types(ty, names, node, inner)
+        head = _head(node) if ty.syntax is not None else _head_of_types(ty, names, node, inner)
         declared = ast.FunctionDecl(node.start, node.end, CALL, node.start, (), head, None)
         name = _written(node, module) if ty.syntax is not None else shown(ty)
         trait = ast.TraitDecl(node.start, node.end, name, node.start, (), (), (), (), "")
@@ -61,7 +61,7 @@ def _written(node: ast.FunctionType, module: ModuleInfo) -> str:
     return f"def{text[len('fn') if text.startswith('fn') else len('def') :]}".replace(" unified", "")
 
 
-def _head(node: ast.FunctionType, scope: Scope) -> ast.FunctionHead:
+def _head(node: ast.FunctionType) -> ast.FunctionHead:
     """Return the signature of `__call__` as the type with parameters writes it."""
     written = tuple(
         ast.Param(arg.start, arg.end, arg.name or f"_{at}", arg.type, arg.default, arg.kind, arg.convention, arg.origin,

@@ -1,4 +1,4 @@
-"""Which types can be called as a function type says, and what calls of them tell of open parameters.
+"""Types that can be called as a function type says, and the open parameters that such a call determines.
 
 Input: a type, and the trait of a function type (`def(Int) -> Int` in edition 2026). Functions, closures and pointers to
 functions conform to the trait by their types alone; a struct of the program must list such a trait, too.
@@ -45,7 +45,7 @@ def conforms_to_call(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
 
 
 def _is_called_as(elab: Elaboration, have: FunctionTy, expected: FunctionTy) -> bool:
-    """Return whether what a function type describes can be called where another one is expected."""
+    """Return whether a function of one type can be called where one of another type is expected."""
     if have.of is not None:
         return _has_instance(elab, have.of, expected)
     if have is expected or expected.symbolic:
@@ -93,7 +93,7 @@ def is_bounded_by_call(
 def unify_call(
     elab: Elaboration, bound_trait: TraitTy, actual: ParameterArgument, bound: dict[UnboundParameter, ParameterArgument]
 ) -> None:
-    """Bind what the function types among a parameter's traits leave open by the type that is given for it."""
+    """Bind the open parameters of the function types among a parameter's traits by the type given for it."""
     for pattern in calls_of(bound_trait):
         if pattern.symbolic and isinstance(actual, FunctionTy):
             function_instances.unify_function(elab, pattern, actual, bound)

@@ -1,6 +1,7 @@
 """The type that a constructor makes, as the written type of its `out self` says: `out self: S[F[T]]`.
 
-Input: the struct as it is called, what the arguments bind. Output: more of the struct's parameters are bound.
+Input: the struct as it is called, and the parameters that its arguments bind.
+Output: more of the struct's parameters are bound.
 """
 
 import contextlib
@@ -24,19 +25,14 @@ def unify_self(
     expected: StructTy | PartialTy,
     bound: dict[UnboundParameter, ParameterArgument],
 ) -> None:
-    """Bind what the written type of `out self` says; parameters that are given must be as it says.
+    """Bind the parameters that the written type of `out self` determines; those that are given must agree with it.
 
     Raises:
         Mismatch: the constructor makes another type.
     """
-    if isinstance(expected, PartialTy):
-        params: tuple[ParameterArgument, ...] = expected.params
-        if expected.info is not self_ty.info:
-            raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
-    elif expected.info is self_ty.info:
-        params = expected.params
-    else:
+    if expected.info is not self_ty.info:
         raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
+    params: tuple[ParameterArgument, ...] = expected.params
     for have, value in zip(self_ty.params, map(unification.without_spread, params), strict=True):
         if isinstance(have, UnboundParameter):
             if value is not None and not isinstance(value, (UnboundParameter, Opaque)):

@@ -1,4 +1,4 @@
-"""Types whose origins are left open, as `Span[Int]` as an argument's: they point into what the caller knows."""
+"""Types whose origins are left open, as `Span[Int]` as an argument's: they point into the caller's variables."""
 
 from ktc.elaborate.generics import parameter_binding, unification
 from ktc.elaborate.model.declarations import StructInfo
@@ -9,7 +9,7 @@ from ktc.syntax import ast
 
 
 def with_defaults(elab: Elaboration, kind: PartialTy, place: str = "some") -> StructTy | PartialTy:
-    """Fill what a partial type leaves open where its struct's defaults or origins allow it.
+    """Fill the open parameters of a partial type where its struct's defaults or origins allow it.
 
     Args:
         place: the kind of the origins that it leaves open.

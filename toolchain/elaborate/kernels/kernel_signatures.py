@@ -1,4 +1,4 @@
-"""What the signature of a kernel may be, and what a closure that is started as one may capture.
+"""Checks of the signatures of kernels, and of the captures of closures that are started as kernels.
 
 Input: an instance for a device. Output: errors at its launch or at its declaration.
 """
@@ -35,10 +35,11 @@ def check_kernel(body: Body, instance: Instance, target: Target, span: Span | No
     """Report a signature that no kernel may have, at the launch; the types that its edition lacks, at the argument."""
     name, signature = instance.fn.name, instance.signature
     if signature.raises:
-        reason = "it is a 'def'" if instance.fn.node.is_def else "it may raise"
-        body.fail(
-            Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: {reason}", span, "a kernel is an 'fn' without 'raises'"
-        )
+        is_raising_def = instance.fn.node.is_def and instance.fn.module.edition is Edition.Y2025
+        reason = "it is a 'def'" if is_raising_def else "it may raise"
+        form = "a 'def'" if instance.fn.module.edition is Edition.Y2026 else "an 'fn'"
+        text = f"'{name}' cannot be a kernel: {reason}"
+        body.fail(Code.INVALID_KERNEL, text, span, f"a kernel is {form} without 'raises'")
     if signature.result != "none":
         help = "let it write its result to a buffer: a pointer or a tensor is an argument"
         body.fail(Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span, help)

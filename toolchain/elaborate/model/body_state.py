@@ -288,7 +288,7 @@ class OwnershipFacts:
     def note_paths(
         self, local: nodes.Local, paths: tuple[AccessPath, ...], read: tuple[AccessPath, ...] = ()
     ) -> None:  # fmt: skip
-        """Keep the paths to what a local's value points into, of a closure those that it only reads apart."""
+        """Keep the paths to the places that a local's value points into, those that a closure only reads apart."""
         self.access_paths[local] = paths
         if read:
             self.read_paths[local] = read

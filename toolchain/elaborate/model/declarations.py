@@ -122,7 +122,7 @@ class FunctionInfo:
 
     @property
     def closure_type(self) -> Ty | None:
-        """The type of the closure whose calls run it; None for what is no closure's function."""
+        """The type of the closure whose calls run it; None for other functions."""
         owner = self.owner if isinstance(self.owner, StructInfo) and self.owner.closure is self else None
         return next(iter(owner.instances.values()), None) if owner is not None else None
 
@@ -161,7 +161,7 @@ class OverloadSet:
         return self._by_edition
 
     def seen_from(self, module: "ModuleInfo") -> list[FunctionInfo]:
-        """Return the functions that a module sees: those of its edition; the library sees what only 2026 has, too."""
+        """Return the functions that a module sees: those of its edition; the library also sees those of 2026 alone."""
         if not self.by_edition:
             return self.functions
         seen = [fn for fn in self.functions if fn.edition in (None, module.edition)]
@@ -248,7 +248,7 @@ class TraitInfo:
     names_2026: dict[str, str] = field(default_factory=dict)
     hidden_2026: dict[str, str] = field(default_factory=dict)
     call: Ty | None = None
-    """Of `def(Int) -> Int`, the trait of what can be called so: the function type."""
+    """The function type, if this is the trait of values that are called so (`def(Int) -> Int`)."""
 
     def span(self) -> Span:
         """Where its name stands."""

@@ -99,7 +99,7 @@ def _same_origins(body: Body, before: Result, after: Result) -> bool:
 
 
 def _reaches(body: Body, sig: ArgumentSignature, value: Place | RValue) -> tuple[_Reach, ...]:
-    """Return what an argument reaches; a closure may change some variables and only read others."""
+    """Return the places that an argument reaches; a closure may change some variables and only read others."""
     first = _reach(body, sig, value)
     local = value.local if isinstance(value, Place) else None
     read = body.facts.read_paths.get(local) if local is not None else None

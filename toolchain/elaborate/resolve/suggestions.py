@@ -51,7 +51,7 @@ def read_only_argument(name: str) -> str:
 
 
 def captured_read_only(mode: str, name: str) -> str:
-    """Return why a closure cannot change what it captured with a word of its list."""
+    """Return why a closure cannot change a variable that its list captures by this word."""
     return f"captured as '{mode} {name}', which is read only"
 
 
@@ -66,7 +66,7 @@ def mutability_help(reason: str) -> str:
 
 
 def loop_help(name: str, reason: str) -> str:
-    """Return what to do about a change of a loop's or a captured variable, which `reason` says is read only."""
+    """Return a help text for a change of a loop's or a captured variable that is read only for `reason`."""
     if _CAPTURED.fullmatch(reason):
         return mutability_help(reason)
     if reason != A_LOOP_VARIABLE:

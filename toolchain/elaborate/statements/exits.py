@@ -248,7 +248,7 @@ def try_(body: Body, node: ast.Try) -> None:
 
 
 def _is_generic_of_2026(body: Body) -> bool:
-    """Return whether what does not raise here may do so with other parameters, and then with another type of errors."""
+    """Return whether a call that does not raise here may raise with other parameters, or another type of errors."""
     instance = body.frame.instance
     return body.frame.module.edition is Edition.Y2026 and instance is not None and instance.is_parametric
 

@@ -335,7 +335,7 @@ class DeclarationBuilder(BaseBuilder):
         return ast.FunctionDecl(start, end, self.word(name), at, (), head, body)
 
     def _check_captures(self, captures: object, effects: tuple[str, ...], at: int, length: int) -> None:
-        """Refuse what edition 2025 does not have: a list of captures without 'unified', other conventions."""
+        """Refuse forms that edition 2025 lacks: a list of captures without 'unified', other conventions."""
         if self.is_2026:
             return
         for name, shown in (("thin", "'thin'"), ("abi", "'abi'")):
