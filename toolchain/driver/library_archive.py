@@ -22,6 +22,7 @@ from ktc.elaborate.model.body_store import pack
 from ktc.emit import device
 from ktc.emit.job_steps import Usage
 from ktc.emit.workers import Workers
+from ktc.ir.never_returns import never_returning
 from ktc.ir.nodes import Function, Unit
 from ktc.ir.read_only import read_only_arguments
 
@@ -128,7 +129,8 @@ def settled(unit: Unit, config: Config) -> Unit:
     for symbol, one in made.items():
         functions = _with(one.functions, declared)
         if symbol in declared:
-            functions[symbol] = replace(one.functions[symbol], read_only=declared[symbol].read_only)
+            head = declared[symbol]
+            functions[symbol] = replace(one.functions[symbol], read_only=head.read_only, noreturn=head.noreturn)
         made[symbol] = replace(one, functions=functions)
     return replace(unit, functions=_with(unit.functions, declared), apart=made)
 
@@ -142,7 +144,7 @@ def references(unit: Unit) -> tuple[str, ...]:
 
 def _declarations(units: Mapping[str, Unit]) -> dict[str, Function]:
     """Return the declarations of functions. They may call one another: through an argument nothing is written unless
-    one of them is found to write."""
+    one of them is found to write, and a function returns unless all of its paths are found to end."""
     known = {
         symbol: _declaration(replace(one, read_only=tuple(range(len(one.params)))))
         for symbol, unit in units.items()
@@ -156,9 +158,14 @@ def _declarations(units: Mapping[str, Unit]) -> dict[str, Function]:
     while work:
         symbol, _ = work.popitem()
         own = units[symbol].functions[symbol]
-        found = read_only_arguments({**_with(units[symbol].functions, known), symbol: own})[symbol]
-        if found != known[symbol].read_only:
-            known[symbol] = replace(known[symbol], read_only=found)
+        functions = {**_with(units[symbol].functions, known), symbol: own}
+        found = replace(
+            known[symbol],
+            read_only=read_only_arguments(functions)[symbol],
+            noreturn=symbol in never_returning(functions),
+        )
+        if found != known[symbol]:
+            known[symbol] = found
             work |= dict.fromkeys(callers.get(symbol, ()))
     return known
 
@@ -169,7 +176,7 @@ def _externals(unit: Unit) -> dict[str, Function]:
 
 def _without_facts(unit: Unit) -> Unit:
     """Return a unit that knows the same of all functions of the archive, whether this has them or not."""
-    bare = {symbol: replace(one, read_only=()) for symbol, one in _externals(unit).items()}
+    bare = {symbol: replace(one, read_only=(), noreturn=False) for symbol, one in _externals(unit).items()}
     return replace(unit, functions={**unit.functions, **bare})
 
 
