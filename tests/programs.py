@@ -205,3 +205,10 @@ def check(program: Program, done: subprocess.CompletedProcess[str]) -> None:
     for line in (program.read("contains") or "").splitlines():
         before, found, rest = rest.partition(line)
         assert found, f"the output lacks {line!r} after what was found before it:\n{before}"
+
+
+def fail(program: Path, what: str, **more: str) -> tuple[int, str, str]:
+    """Run a program with one argument; returns its exit code, its output and its errors."""
+    around = {**environment(program.parent), **more}
+    done = subprocess.run([program, what], env=around, capture_output=True, text=True, timeout=100, check=False)
+    return done.returncode, done.stdout, done.stderr

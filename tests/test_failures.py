@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import environment, run_ktc
+from programs import fail, run_ktc
 
 PROGRAM = """
 from gpu import global_idx
@@ -125,12 +125,6 @@ def program(program_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     done = run_ktc(words, program_cache, folder)
     assert done.returncode == 0, done.stderr
     return folder / "program"
-
-
-def fail(program: Path, what: str, **more: str) -> tuple[int, str, str]:
-    around = {**environment(program.parent), **more}
-    done = subprocess.run([program, what], env=around, capture_output=True, text=True, timeout=100, check=False)
-    return done.returncode, done.stdout, done.stderr
 
 
 def test_errors_name_their_places(program: Path) -> None:
@@ -255,113 +249,6 @@ def test_the_jit_tells_the_same(program: Path, program_cache: Path) -> None:
     done = run_ktc([*words, "stack"], program_cache, program.parent)
     assert done.returncode == 128 + signal.SIGSEGV
     assert "stack overflow" in done.stderr
-
-
-POSITIONS = """
-from std.sys import argv
-
-
-def main() raises:
-    var what = String(argv()[1])
-    var at = len(argv())
-    var list: List[Int] = [1, 2]
-    if what == "list":
-        print(list[at])
-    if what == "negative":
-        print(list[-at])
-    if what == "slice":
-        print(list[0:at + 1])
-    if what == "order":
-        print(list[at:at - 1])
-    if what == "array":
-        print([1, 2][at])
-    if what == "pop":
-        print(list.pop(at))
-    if what == "byte":
-        print(String("é")[byte=at - 1])
-    if what == "grapheme":
-        print(String("é")[grapheme=at])
-"""
-
-
-def test_positions_of_edition_2026_lie_within_the_sequence(program_cache: Path, tmp_path: Path) -> None:
-    (tmp_path / "positions.mojo").write_text(POSITIONS)
-    done = run_ktc(["build", "-g0", "positions.mojo", "-o", "positions"], program_cache, tmp_path)
-    assert done.returncode == 0, done.stderr
-    outside = "is out of bounds, valid range is 0 to"
-    for what, text in (
-        ("list", f"10:19: Assert Error: index 2 {outside} 1"),
-        ("negative", f"12:19: Assert Error: index -2 {outside} 1"),
-        ("slice", f"14:19: Assert Error: slice end index 3 {outside} 2"),
-        ("order", "16:19: Assert Error: slice start index 2 is greater than slice end index 1"),
-        ("array", f"18:21: Assert Error: index 2 {outside} 1"),
-        ("pop", f"20:23: Assert Error: index 2 {outside} 1"),
-        ("byte", "22:26: Assert Error: position 1 is not the start of a code point"),
-        ("grapheme", f"24:26: Assert Error: index 2 {outside} 0"),
-    ):
-        code, said, _ = fail(tmp_path / "positions", what)
-        assert (code, said) == (-signal.SIGILL, f"At: positions.mojo:{text}\n"), what
-
-
-SIZES = """
-from gpu.host import DeviceContext
-from memory import alloc
-from sys import argv
-
-def main():
-    var what = argv()[1]
-    var many = (1 << 61) + 4  # as Ints they have 32 bytes more than there are numbers
-    if what == "capacity":
-        var list = List[Int](capacity=many)
-        list.append(1)
-    if what == "reserve":
-        var list = List[Int]()
-        list.reserve(many)
-        list.append(1)
-    if what == "repeated list":
-        print(len([1, 2, 3, 4] * ((1 << 62) + 1)))
-    if what == "repeated text":
-        print(len(String("abcd") * ((1 << 62) + 1)))
-    if what == "text":
-        var text = String(capacity=Int.MAX)
-        text += "more"
-    if what == "pointer":
-        alloc[Int](many)[0] = 1
-    if what == "negative":
-        alloc[Int](-3)[0] = 1
-    if what == "step":
-        print(len([1, 2, 3][:: len(what) - 4]))
-    if what == "buffers":
-        with DeviceContext() as ctx:
-            var buffer = ctx.enqueue_create_buffer[DType.float32](8)
-            for offset in [many, 2]:
-                try:
-                    print(len(buffer.create_sub_buffer[DType.float64](offset, 2)))
-                except e:
-                    print(e)
-            try:
-                _ = ctx.enqueue_create_buffer[DType.float64](many)
-            except e:
-                print(e)
-            try:
-                _ = ctx.enqueue_create_host_buffer[DType.float64](many)
-            except e:
-                print(e)
-"""
-
-
-def test_sizes_do_not_wrap(program_cache: Path, tmp_path: Path) -> None:
-    (tmp_path / "sizes.kpy").write_text(SIZES)
-    done = run_ktc(["build", "-g0", "sizes.kpy", "--target-accelerator", "cpu"], program_cache, tmp_path)
-    assert done.returncode == 0, done.stderr
-    for what in ("capacity", "reserve", "repeated list", "repeated text", "text", "pointer", "negative"):
-        code, said, errors = fail(tmp_path / "sizes", what)
-        assert (code, said, errors) == (-signal.SIGILL, "", "error: the program was ended: out of memory\n"), what
-    assert fail(tmp_path / "sizes", "step")[:2] == (-signal.SIGILL, "Assert Error: the step of a slice cannot be 0\n")
-    found = subprocess.run([tmp_path / "sizes", "buffers"], capture_output=True, text=True, check=True).stdout
-    beyond = "a sub-buffer of 2 elements of 8 bytes, from element 2305843009213693956 on, reaches beyond the buffer"
-    wanted = [f"{beyond}, which has 32 bytes", "2"]
-    assert found.splitlines() == [*wanted, *2 * ["allocating 2305843009213693956 elements of 8 bytes: out of memory"]]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
