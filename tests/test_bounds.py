@@ -195,3 +195,34 @@ def test_sizes_do_not_wrap(program_cache: Path, tmp_path: Path) -> None:
     beyond = "a sub-buffer of 2 elements of 8 bytes, from element 2305843009213693956 on, reaches beyond the buffer"
     wanted = [f"{beyond}, which has 32 bytes", "2"]
     assert found.splitlines() == [*wanted, *2 * ["allocating 2305843009213693956 elements of 8 bytes: out of memory"]]
+
+
+SHIFTS = """
+from sys import argv
+
+
+fn shifted(more: Int) -> String:
+    var n = 64 + more
+    var bytes = SIMD[DType.int8, 4](1, -2, 3, -128)
+    var by = SIMD[DType.int8, 4](7, 8, 9, -1) + Int8(more)
+    return String(
+        Int(3) << n, " ", Int(-8) >> n + 1, " ", UInt(1) << UInt(n - 1), " ", Int32(1) << Int32(n - 33), " ",
+        UInt8(255) >> UInt8(n - 55), " ", Int(1) << -n - 1, " ", bytes << by, " ", bytes >> by,
+    )
+
+
+def main():
+    alias known = shifted(0)
+    print(known)
+    print(shifted(len(argv()) - 1))
+    print(1 << 64 >> 60, Int32(1) << 33)
+"""
+
+
+def test_shifts_count_modulo_the_width(program_cache: Path, tmp_path: Path) -> None:
+    """At compile time and at run time, whatever LLVM does with the code."""
+    (tmp_path / "shifts.kpy").write_text(SHIFTS)
+    made = "3 -4 9223372036854775808 -2147483648 127 -9223372036854775808 [-128, -2, 6, 0] [0, -2, 1, -1]"
+    for level in ("-O0", "-O3"):
+        done = run_ktc(["run", level, "shifts.kpy"], program_cache, tmp_path)
+        assert done.stdout.splitlines() == [made, made, "16 2"], done.stderr

@@ -30,8 +30,6 @@ _BY_KIND: Mapping[str, tuple[int, dict[str, str]]] = MappingProxyType(
         "pop.and": (2, {"s": "and", "u": "and"}),
         "pop.or": (2, {"s": "or", "u": "or"}),
         "pop.xor": (2, {"s": "xor", "u": "xor"}),
-        "pop.shl": (2, {"s": "shl", "u": "shl"}),
-        "pop.shr": (2, {"s": "ashr", "u": "lshr"}),
         "pop.min": (2, {"s": "smin", "u": "umin", "f": "fmin"}),
         "pop.max": (2, {"s": "smax", "u": "umax", "f": "fmax"}),
         "pop.fma": (3, {"f": "fma"}),
@@ -54,6 +52,11 @@ _BY_KIND: Mapping[str, tuple[int, dict[str, str]]] = MappingProxyType(
 )
 """Operation -> (number of operands, kind -> operation of the IR). "" keeps the operand; bool counts as "u", floats of
 one byte as "f": they are computed in float32."""
+
+
+_SHIFTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {"pop.shl": {"s": "shl", "u": "shl"}, "pop.shr": {"s": "ashr", "u": "lshr"}}
+)
 
 
 _PREDICATES: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -117,6 +120,22 @@ def _by_kind(use: Use) -> Result:
     if prim.kind in FORMATS:
         return RValue(prim, _rounded(use, use.op(name, [_wide(use, prim, value) for value in values]), prim))
     return RValue(prim, use.op(name, values))
+
+
+def _shift(use: Use) -> Result:
+    """Shift by a count modulo the width, the same on every target; LLVM leaves other counts undefined."""
+    prim, (value, count) = use.same(2)
+    name = kind_of(use, prim, _SHIFTS[use.name])
+    bits = _element(prim).bits
+    if "KTC_CHECK_arithmetic" in use.elab.comptime.defines and not isinstance(count, nodes.Const):
+        outside = use.op("uge", (count, _in_each_lane(count.type, bits)))
+        outside = use.op("reduce_or", (outside,)) if prim.lanes > 1 else outside
+        use.body.let(nodes.CallIntrinsic("ktc.check.shift", (outside,), types.VOID), types.VOID)
+    return RValue(prim, use.op(name, (value, use.op("and", (count, _in_each_lane(count.type, bits - 1))))))
+
+
+def _in_each_lane(kind: types.Type, value: int) -> nodes.Const:
+    return nodes.Const(kind, (value,) * kind.lanes if isinstance(kind, types.VectorType) else value)
 
 
 def _wide(use: Use, prim: PrimTy, value: nodes.Value) -> nodes.Value:
@@ -315,6 +334,7 @@ def _reduce(use: Use) -> Result:
 # operation -> (what does it, number of operands, attributes)
 ARITHMETIC: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
     {name: (_by_kind, count, ()) for name, (count, _) in _BY_KIND.items()}
+    | {name: (_shift, 2, ()) for name in _SHIFTS}
     | {
         "pop.cmp": (_compare, 2, ("pred",)),
         "pop.select": (_select, 3, ()),

@@ -9,7 +9,7 @@ from ktc.emit.checks import sites as kinds
 from ktc.emit.checks.accesses import Accesses
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.layout import size_of
-from ktc.emit.checks.numbers import Overflows, check_divisors
+from ktc.emit.checks.numbers import SHIFT, Overflows, check_divisors
 from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.pointers import Pointers, unwatched_of
 from ktc.emit.checks.sites import Sites
@@ -25,7 +25,7 @@ _HOOKS = {
     "fill": "void (i64, i64, i64, ptr)", "use": "void (i64, ptr)", "local": "void (i64, i64, ptr)",
     "local_read": "i64 (i64, i64, ptr)", "local_write": "void (i64, i64, ptr, i64)",
     "index": "void (i64, i64, i64, ptr)", "range": "void (i64, i64, ptr, ptr)",
-    "zero": "void (i64, ptr)", "overflow": "void (ptr, ptr)",
+    "zero": "void (i64, ptr)", "shift": "void (i64, ptr)", "overflow": "void (ptr, ptr)",
     "stack": "void (ptr)", "barrier": "void (ptr)", "warp": "void (i64, ptr)", "lane": "void (i32, i32, ptr)",
     "exchange": "i32 (i32, i64, ptr)", "exchanged": "i32 (i32, i32, i32)", "record": "ptr ()",
     "leave": "void ()", "tire": "void ()", "host": "void (i64, i64, ptr)",
@@ -221,6 +221,10 @@ class _Module:
                 new = f"call void @__ktc_check_lane(i32 {first}, i32 {second}, ptr {site})"
             case "ktc.check.range":
                 new = f"call void @__ktc_check_range(i64 {first}, i64 {second}, ptr {third}, ptr {site})"
+            case name if name == SHIFT:
+                wide = body.fresh()
+                body.put_before(one, f"{wide} = zext i1 {first} to i64")
+                new = f"call void @__ktc_check_shift(i64 {wide}, ptr {site})" if site != "null" else ""
             case name if name.startswith("ktc.check.index"):
                 new = self._index(body, one, site)
             case _:

@@ -346,6 +346,7 @@ INTRINSICS: Mapping[str, Foreign] = MappingProxyType(
         },
         **{f"llvm.nvvm.ff.to.{pair}.rn": _narrow_pair(form) for pair, form in _PAIRS.items()},
         **{f"llvm.nvvm.{pair}.to.f16x2.rn": _widen_pair(form) for pair, form in _PAIRS.items()},
+        "ktc.check.shift": _nothing,
         INTERPRETED: lambda memory, types, args, result: 1,
         "llvm.powi": _powi,
         "llvm.fmuladd": _operation("fma", 3),

@@ -20,7 +20,7 @@ from ktc.emit.checks import sites as kinds
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.inline import DECLARED, Tests, is_marker
 from ktc.emit.checks.memory import Access, access_of
-from ktc.emit.checks.numbers import Overflows, check_divisors
+from ktc.emit.checks.numbers import SHIFT, Overflows, check_divisors
 from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.pointers import Pointers, unwatched_of, variables_of
 from ktc.emit.checks.screening.claims import Claims, Words
@@ -270,7 +270,9 @@ class _Kernel(Tests):
                 self._claim_global(one, access, root, known)
 
     def _call(self, one: Instruction, place: Place) -> None:
-        if not self._is_inside:
+        if one.callee == SHIFT:
+            self._body.replaced[one.line] = f"  call void @{DOUBT}(i1 {one.values[0]}){self._any_dbg()}"
+        elif not self._is_inside:
             super()._call(one, place)
         elif is_marker(one.callee):
             self._body.replaced[one.line] = ""
