@@ -360,10 +360,14 @@ def _has_open_parameters(info: StructInfo, args: tuple[ast.Expr, ...], keywords:
 
 
 def add_member(members: dict[str, Member], name: str, value: Member) -> None:
-    """Enter a member of a trait: overloads of several traits are overloads of the archetype."""
+    """Enter a member of a trait: overloads of several traits are overloads of the archetype.
+
+    An alias without a value is that of the first trait, which extends the others, until one gives it a value.
+    """
     old = members.get(name)
+    is_open = isinstance(value, AliasInfo) and value.node.value is None
     if isinstance(old, OverloadSet) and isinstance(value, OverloadSet):
         value = OverloadSet(name, [*old.functions, *(fn for fn in value.functions if fn not in old.functions)])
-    elif old is not None and not (isinstance(old, AliasInfo) and old.node.value is None):
+    elif old is not None and (is_open or not (isinstance(old, AliasInfo) and old.node.value is None)):
         return
     members[name] = value

@@ -108,6 +108,8 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             fn.unavailable = argument or fn.name
         case "edition" if fn.module.is_library:
             _set_edition(fn, decorator)
+        case "__raises" if fn.module.is_library and isinstance(decorator.value, ast.Call):
+            fn.node = fn.node.with_error(decorator.value.args[0])  # 'raises T', which edition 2025 cannot say
         case "__unchecked" if fn.module.is_library:
             fn.unchecked = True
         case "__copy_capture":

@@ -13,7 +13,8 @@ from ktc.elaborate.types import struct_members
 def own_name(elab: Elaboration, info: StructInfo, name: str) -> tuple[str, str]:
     """Return the name of a member in the library; the second one: what to write where edition 2026 lacks the member."""
     found = _of(info, name)
-    if found is None and name not in info.members and not any(param.name == name for param in info.node.params):
+    is_own = name in info.members and not info.module.is_library  # the library's own members are named as in 2025
+    if found is None and not is_own and not any(param.name == name for param in info.node.params):
         found = next((one for trait in struct_members.traits_of(elab, info) if (one := _of(trait, name))), None)
     return found or (name, "")
 

@@ -116,6 +116,11 @@ class FunctionDecl(Node):
         head = replace(self.head, where=where)
         return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, head, self.body)
 
+    def with_error(self, error: Expr) -> "FunctionDecl":
+        """Return the same function with this type of errors."""
+        head = replace(self.head, raises=True, error=error)
+        return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, head, self.body)
+
     def as_requirement(self, only_passes: bool) -> "FunctionDecl":
         """Return the same function without a body."""
         head = replace(self.head, only_passes=True) if only_passes else self.head
