@@ -24,7 +24,7 @@ from ktc.elaborate.model.types import (
     TraitTy,
 )
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue
-from ktc.elaborate.primitives import linkage_names
+from ktc.elaborate.primitives import linkage_names, names_2026
 from ktc.elaborate.primitives.use import Use, comptime_str
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.hints import kernel_argument_hint
@@ -94,6 +94,11 @@ def _type_name(use: Use) -> Result:
 
 def _qualified_name(use: Use) -> Result:
     return use.string(type_printer.qualified_name(use.elab, use.type_of("type"), use.flag("builtins")))
+
+
+def _name_2026(use: Use) -> Result:
+    named = names_2026.qualified if use.flag("whole") else names_2026.unqualified
+    return use.string(named(use.elab, use.type_of("type")))
 
 
 def _func_name(use: Use) -> Result:
@@ -323,6 +328,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.downcast": (_downcast, 0, ("type", "trait")),
         "kgen.type_name": (_type_name, 0, ("type",)),
         "kgen.qualified_name": (_qualified_name, 0, ("type", "builtins")),
+        "kgen.name_2026": (_name_2026, 0, ("type", "whole")),
         "kgen.func_name": (_func_name, 0, ("func",)),
         "kgen.linkage_name": (_linkage_name, 0, ("func",)),
         "kgen.pack.size": (_pack_size, 0, ("types",)),

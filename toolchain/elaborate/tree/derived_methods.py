@@ -52,9 +52,14 @@ class _Maker:
         return ast.Return(self.at, self.end, value)
 
 
-def _parts(make: _Maker, name: str, fields: list[str], shown: Callable[[ast.Expr], ast.Expr]) -> list[ast.Expr]:
-    """Return the texts and values of `Name(field=value, …)`."""
-    parts: list[ast.Expr] = [make.text(f"{name}(")]
+def _parts(
+    make: _Maker, node: ast.StructDecl, fields: list[str], shown: Callable[[ast.Expr], ast.Expr]
+) -> list[ast.Expr]:
+    """Return the texts and values of `Name(field=value, …)`; parameters stand behind the name."""
+    parts: list[ast.Expr] = [make.text(f"{node.name}(")]
+    if node.params:
+        named = ast.Subscript(make.at, make.end, make.name("__shown_type"), (make.name("Self"),), ())
+        parts = [make.call(named, []), make.text("(")]
     for at, field in enumerate(fields):
         parts += [make.text(f"{', ' * (at > 0)}{field}="), shown(make.member(make.name("self"), field))]
     return [*parts, make.text(")")]
@@ -63,7 +68,7 @@ def _parts(make: _Maker, name: str, fields: list[str], shown: Callable[[ast.Expr
 def write_to(node: ast.StructDecl, fields: list[str]) -> ast.FunctionDecl:
     """Return a method that writes `Name(field=value, …)`."""
     make = _Maker(node)
-    written = make.call(make.member(make.name("writer"), "write"), _parts(make, node.name, fields, lambda one: one))
+    written = make.call(make.member(make.name("writer"), "write"), _parts(make, node, fields, lambda one: one))
     writer = make.argument("writer", "__W", "mut")
     return make.method("write_to", [writer], "", [make.expression(written)], (make.parameter("__W", "__Writer"),))
 
@@ -71,7 +76,7 @@ def write_to(node: ast.StructDecl, fields: list[str]) -> ast.FunctionDecl:
 def represent(node: ast.StructDecl, fields: list[str]) -> ast.FunctionDecl:
     """Return a method that gives `Name(field=repr(value), …)`."""
     make = _Maker(node)
-    parts = _parts(make, node.name, fields, lambda one: make.call(make.name("repr"), [one]))
+    parts = _parts(make, node, fields, lambda one: make.call(make.name("repr"), [one]))
     return make.method("__repr__", [], "String", [make.returned(make.call(make.name("String"), parts))])
 
 
