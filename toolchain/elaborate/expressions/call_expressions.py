@@ -183,7 +183,9 @@ def conforms_to(body: Body, node: ast.Call) -> ConstValue:
     if len(node.args) != 2 or node.keywords:
         body.fail(Code.MISSING_ARGUMENT, "'conforms_to' takes a type and a trait", body.at(node))
     ty = _type_or_fail(body, node.args[0])
-    return well_known.bool_constant(body.elab, struct_members.declares(body.elab, ty, _trait(body, node.args[1])))
+    is_2026 = body.frame.module.edition is Edition.Y2026
+    declares = struct_members.declares_in_2026 if is_2026 else struct_members.declares
+    return well_known.bool_constant(body.elab, declares(body.elab, ty, _trait(body, node.args[1])))
 
 
 def _is_built_in(body: Body, name: str) -> bool:

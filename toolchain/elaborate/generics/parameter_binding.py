@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from functools import partial
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import conformance, constant_parameters, function_types, parameter_assignment, unification
@@ -156,11 +157,16 @@ def _declared(
 def _asked(
     elab: Elaboration, value: ParameterArgument, expected: ParameterArgument, of: StructInfo | None
 ) -> ParameterArgument:
-    """Return the bound of a type parameter: a library's struct holds what edition 2026 only moves, as it does there."""
+    """Return the bound of a type parameter: a library's struct holds what edition 2026 only moves, as it does there.
+
+    A view of the library may be one of any values there.
+    """
     if of is None or not of.module.is_library or not isinstance(expected, TraitTy):
         return expected
     if {trait.name for trait in expected.traits} != {"Copyable", "Movable"}:
         return expected
+    if struct_members.is_view(of) and isinstance(value, StructTy) and value.info.module.edition is Edition.Y2026:
+        return struct_members.trait_type(elab, ())
     moved = tuple(trait for trait in expected.traits if trait.name == "Movable")
     return struct_members.trait_type(elab, moved) if struct_members.is_only_moved(elab, value) else expected
 

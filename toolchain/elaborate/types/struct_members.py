@@ -248,9 +248,28 @@ def declares(elab: Elaboration, ty: Ty, trait: TraitTy) -> bool:
     """Return what `conforms_to` answers: whether a type conforms without what only this library's structs have."""
     if not conforms(elab, ty, trait):
         return False
+    return not _further(elab, ty, trait)
+
+
+def declares_in_2026(elab: Elaboration, ty: Ty, trait: TraitTy) -> bool:
+    """Return what `conforms_to` answers in edition 2026, where a container has some traits if its values have them."""
+    if not conforms(elab, ty, trait):
+        return False
+    further = _further(elab, ty, trait)
+    if not further or not isinstance(ty, StructTy):
+        return True
+    kinds = [names_in(param.type) for param in ty.info.node.params]
+    given = [one for one, kind in zip(ty.params, kinds, strict=True) if "Hasher" not in kind]
+    values = [item for one in given for item in (one.items if isinstance(one, ParameterPack) else (one,))]
+    asked = trait_type(elab, tuple(further))
+    return all(declares_in_2026(elab, one, asked) for one in values if isinstance(one, Ty) and one is not ty)
+
+
+def _further(elab: Elaboration, ty: Ty, trait: TraitTy) -> list[TraitInfo]:
+    """Return the traits among those asked that a type has only here, or only if its values have them."""
     further = ty.info.further_traits if isinstance(ty, StructTy) else ()
     asked = [one for each in trait.traits for one in _all_parents(elab, each)] if further else []
-    return not any(one.module.is_library and one.name in further for one in asked)
+    return [one for one in asked if one.module.is_library and one.name in further]
 
 
 def _all_parents(elab: Elaboration, trait: TraitInfo) -> list[TraitInfo]:
@@ -340,11 +359,15 @@ def value_parameters(info: StructInfo) -> tuple[int, ...]:
     """
     if info.value_params is None:
         kinds = [names_in(param.type) for param in info.node.params]
-        is_view = any({"Origin", "MutOrigin", "ImmutOrigin"} & kind for kind in kinds)
         info.value_params = (
-            () if is_view else tuple([at for at, kind in enumerate(kinds) if kind == {"Copyable", "Movable"}])
+            () if is_view(info) else tuple([at for at, kind in enumerate(kinds) if kind == {"Copyable", "Movable"}])
         )
     return info.value_params
+
+
+def is_view(info: StructInfo) -> bool:
+    """Return whether a struct refers to values of somebody else: it has an origin among its parameters."""
+    return any({"Origin", "MutOrigin", "ImmutOrigin"} & names_in(param.type) for param in info.node.params)
 
 
 def is_only_moved(elab: Elaboration, ty: object) -> bool:
