@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run archive check quick format format-python format-check lint types test test-all test-device wide devices kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
+.PHONY: help setup native wheel run archive check quick format format-python format-check lint types test test-all test-device wide devices kernels migrate-proof ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -87,6 +87,9 @@ devices: $(READY) ## run every program with kernels through OpenCL and on the st
 
 kernels: $(READY) ## compile and assemble the kernels of all programs for six GPUs (FOLDER=)
 	$(BIN)/python tests/kernels.py $(or $(FOLDER),tests/gpu tests/run benchmarks examples)
+
+migrate-proof: $(READY) ## rewrite all programs in edition 2026: they build and print the same (WORDS= names)
+	$(BIN)/python tests/migrate_proof.py -j $(JOBS) $(WORDS)
 
 cpu-threads: $(READY) ## run kernels on the CPU device as loops and as coroutines: the same output (COUNT= random programs, SEED=)
 	$(BIN)/python tests/cpu_threads.py --random $(or $(COUNT),20) --seed $(or $(SEED),1)

@@ -75,9 +75,9 @@ class Recorder:
     facts: dict[str, dict[tuple[int, int], Fact]] = field(default_factory=dict)
     variables: dict[str, dict[int, tuple[int, str]]] = field(default_factory=dict)
 
-    def __call__(self, body: Body, node: ast.Node, value: object) -> None:
+    def __call__(self, body: Body, node: object, value: object) -> None:
         module: ModuleInfo = body.frame.module
-        if module.is_library:
+        if module.is_library or not isinstance(node, ast.Node):
             return
         path = module.source.path
         if isinstance(node, ast.Name):

@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from ktc import config as configs
@@ -20,13 +21,16 @@ from ktc.base.version import VERSION
 from ktc.cli.standard_input import STANDARD_INPUT, kept_program
 from ktc.config import Options
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink, WarningPolicy
-from ktc.diag.fixes import Edit, applied, fixes
+from ktc.diag.fixes import Edit, Fix, applied
 from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
 from ktc.tools.checks.files import sources
 from ktc.tools.options import edition_option, search_option
+
+if TYPE_CHECKING:
+    from ktc.tools.checks.edition_fixes import EditionFixes
 
 _ROUNDS = 10
 """So often files are repaired and checked again."""
@@ -83,14 +87,14 @@ def check_command(
     found: list[Diagnostic] = []
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "check", "stage": "check"})
     code = guard.run(partial(_work, plan, files, repairs, unsafe_fixes, found), lambda: crash)
-    _show(found, form)
+    _show(found, form, plan)
     return code or int(any(one.severity is Severity.ERROR for one in found))
 
 
 def _work(plan: _Plan, paths: Sequence[Path], repairs: bool, unsafe: bool, found: list[Diagnostic]) -> int:
     for _ in range(_ROUNDS):
         found[:] = _unique(diagnostic for one in _all(plan, paths) for diagnostic in one)
-        if not (repairs and _repair(found, unsafe)):
+        if not (repairs and _repair(found, unsafe, _fixes_of(plan))):
             break
     return 0
 
@@ -131,11 +135,22 @@ def _unique(diagnostics: Iterator[Diagnostic]) -> list[Diagnostic]:
     return [*seen.values()]
 
 
-def _repair(found: Sequence[Diagnostic], unsafe: bool) -> bool:
-    """Apply the first fix of each diagnostic; say whether anything was changed."""
+def _fixes_of(plan: _Plan) -> "EditionFixes":
+    from ktc.tools.checks.edition_fixes import EditionFixes  # late: only with some options
+
+    return EditionFixes(plan.options)
+
+
+def _repair(found: Sequence[Diagnostic], unsafe: bool, fixes: "EditionFixes") -> bool:
+    """Apply the first fix of each diagnostic, or rewrite its file; say whether anything was changed."""
+    texts = {one.span.source.path: text for one in found if one.span is not None and (text := fixes.migrated(one))}
+    for path, text in texts.items():
+        Path(path).write_text(text, "utf-8")
+    if texts:
+        return True
     edits: dict[str, tuple[Source, list[Edit]]] = {}
     for diagnostic in found:
-        for fix in fixes(diagnostic)[:1]:
+        for fix in fixes.of(diagnostic)[:1]:
             if fix.is_safe or unsafe:
                 for edit in fix.edits:
                     edits.setdefault(edit.span.source.path, (edit.span.source, []))[1].append(edit)
@@ -146,18 +161,25 @@ def _repair(found: Sequence[Diagnostic], unsafe: bool) -> bool:
     return bool(edits)
 
 
-def _show(found: Sequence[Diagnostic], form: str) -> None:
+def _show(found: Sequence[Diagnostic], form: str, plan: _Plan) -> None:
     if form == "text":
         sys.stderr.write(render_text(found, configs.color_enabled(sys.stderr.isatty())))
-    elif form == "json":
-        sys.stdout.write("".join(map(_with_fixes, render_json(found).splitlines(), found)))
+        return
+    fixes = _fixes_of(plan)
+    if form == "json":
+        sys.stdout.write(
+            "".join(
+                _with_fixes(line, fixes.of(one))
+                for line, one in zip(render_json(found).splitlines(), found, strict=True)
+            )
+        )
     else:
         from ktc.tools.checks.sarif import as_sarif  # late: only for some commands
 
-        sys.stdout.write(as_sarif(found))
+        sys.stdout.write(as_sarif(found, fixes.of))
 
 
-def _with_fixes(line: str, diagnostic: Diagnostic) -> str:
+def _with_fixes(line: str, fixes: Sequence[Fix]) -> str:
     """Add the fixes to a diagnostic as JSON."""
     row = json.loads(line)
     row["fixes"] = [
@@ -169,6 +191,6 @@ def _with_fixes(line: str, diagnostic: Diagnostic) -> str:
                 for edit in fix.edits
             ],
         }
-        for fix in fixes(diagnostic)
+        for fix in fixes
     ]  # fmt: skip
     return json.dumps(row) + "\n"

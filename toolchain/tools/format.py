@@ -1,7 +1,8 @@
-"""`ktc format`: source files in the fixed style.
+"""`ktc format`: source files in the fixed style, or in the next edition.
 
 Input: files, folders, or standard input. Output: the files rewritten, or what would change; exit code 1 for a file that
-does not parse, and with --check for one that is not in the style.
+does not parse, and with --check for one that is not in the style. With --migrate the files are rewritten in another
+edition, and their layout stays.
 """
 
 import difflib
@@ -15,6 +16,7 @@ from ktc import config as configs
 from ktc.base.editions import Edition
 from ktc.base.records import entity
 from ktc.base.version import VERSION
+from ktc.config import Options
 from ktc.config.format_style import DEFAULT_LENGTH, BadFormatTable, FormatStyles
 from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
@@ -24,7 +26,7 @@ from ktc.syntax.editions import assign
 from ktc.syntax.loader import read_source
 from ktc.syntax.parsing.tables import Tables, load_tables
 from ktc.tools.checks.files import sources
-from ktc.tools.options import edition_option
+from ktc.tools.options import edition_option, search_option
 
 _STDIN = "-"
 
@@ -64,17 +66,25 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 @click.option("--diff", "shows", is_flag=True, help="Write nothing; show what would change.")
 @click.option("--lines", callback=_range, metavar="FIRST:LAST", help="Format only these lines of one file.")
 @edition_option
+@search_option
+@click.option("--migrate", "target", type=click.Choice([Edition.Y2026.value]), metavar="EDITION",
+              help="Rewrite files of edition 2025 in edition 2026 instead, and list what needs a look.")  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 def format_command(
     paths: tuple[Path, ...], columns: int | None, checks: bool, shows: bool, lines: tuple[int, int] | None, quiet: bool,
-    edition: Edition | None,
+    edition: Edition | None, search: tuple[Path, ...], target: str | None,
 ) -> int:  # fmt: skip
     """Rewrite source files in the fixed style; `-` reads standard input and writes to standard output.
 
     A folder means all source files in it, except those that [tool.ktc.format] of pyproject.toml excludes. Comments are
     kept, and a file is written only if its syntax tree is the same as before. `# fmt: off` to `# fmt: on`, and lines
     with `# fmt: skip`, are left alone.
+
+    With --migrate only what edition 2026 writes otherwise changes: comments and layout stay. What cannot be rewritten
+    safely is listed, a line each.
     """
+    if target is not None:
+        return _migrate(paths, Options(Path(), search=search, edition=edition), checks, shows, quiet)
     if lines is not None and (len(paths) > 1 or paths[0].is_dir()):
         raise click.UsageError("--lines is for one file")
     files = _chosen(paths, columns)
@@ -84,6 +94,21 @@ def format_command(
     sys.stderr.write(render_text(run.sink.diagnostics, configs.color_enabled(sys.stderr.isatty())))
     if not quiet and str(paths[0]) != _STDIN:
         sys.stderr.write(_summary(run))
+    return code
+
+
+def _migrate(paths: tuple[Path, ...], options: Options, checks: bool, shows: bool, quiet: bool) -> int:
+    """Rewrite files in edition 2026; return 1 if one is wrong, or with --check would change."""
+    from ktc.tools.migrating import Migration  # late: only for some commands
+
+    if any(str(path) == _STDIN for path in paths):
+        raise click.UsageError("'--migrate' rewrites files: name one")
+    run = Migration(options, checks, shows, _show, _write)
+    crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "format", "stage": "migrate"})
+    code = guard.run(partial(run.work, [path for path, _ in _chosen(paths, DEFAULT_LENGTH)]), lambda: crash)
+    sys.stderr.write(render_text(run.errors, configs.color_enabled(sys.stderr.isatty())))
+    if not quiet:
+        sys.stderr.write(run.summary())
     return code
 
 
@@ -127,11 +152,11 @@ def _work(run: _Run, files: Sequence[tuple[Path, int]]) -> int:
     return 1 if run.failed or (run.checks and run.changed) else 0
 
 
-def _show(source: Source, text: str) -> None:
+def _show(source: Source, text: str, done: str = "formatted") -> None:
     before, after = source.text.splitlines(True), text.splitlines(True)
     color = configs.color_enabled(sys.stdout.isatty())
     tints = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
-    for line in difflib.unified_diff(before, after, source.path, f"{source.path} (formatted)"):
+    for line in difflib.unified_diff(before, after, source.path, f"{source.path} ({done})"):
         tint = tints.get(line[0], "") if color else ""
         ended = line.rstrip("\n")
         sys.stdout.write(f"{tint}{ended}\x1b[0m\n" if tint else ended + "\n")

@@ -193,6 +193,8 @@ def _call_raising(
     target = error_trace.error_target(body, raised_ty)
     if target is None:
         target = _without_target(body, name, span)
+    elif body.elab.observe is not None:
+        body.elab.observe(body, span, target)
     passes = target.ty is raised_ty or target.label < 0
     place = None if passes else locals.temporary(body, raised_ty)
     pointer = target.pointer if place is None else place.pointer

@@ -129,6 +129,8 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
     """Emit the call of a chosen candidate."""
     keep = body.frame.span is not None and body.frame.module.is_library
     outer = body.frame.set_span(body.frame.span if keep else span)
+    if body.elab.observe is not None:
+        body.elab.observe(body, span, found)
     try:
         values = _values(body, found, span)
         instance = found.instance

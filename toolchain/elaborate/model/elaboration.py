@@ -256,7 +256,9 @@ class Elaboration:
         self.comptime = CompileTime(Defines(config.defines))
         self.coverage = Coverage()
         self.observe: Observe | None = None
-        """Receives what each expression gives and the end of each statement: for editors."""
+        """Receives what each expression gives and the end of each statement: for editors and migration. With the span
+        of a call it gets its `Candidate`; with that of a call or a `raise`, the `ErrorTarget` of what is raised; with
+        an `ErrorTarget`, the same where an error is raised again."""
 
     def fail(
         self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None

@@ -183,6 +183,8 @@ def raise_(body: Body, node: ast.Raise) -> None:
         way = error_trace.error_target(body, _type_of_error(body, given))
     if way is None:
         body.fail(Code.UNHANDLED_RAISE, "nothing may raise here", body.at(node), kernel_errors.help_for(body))
+    if body.elab.observe is not None:
+        body.elab.observe(body, body.at(node), way)
     error_ty = way.ty
     if node.value is not None:
         converted = conversions.try_convert(body, given, error_ty, body.at(node))
@@ -303,6 +305,8 @@ def reraise(body: Body, place: Place) -> None:
     way = error_trace.error_target(body, place.ty)
     if way is None:
         body.fail(Code.UNHANDLED_RAISE, "an error may leave this block, and nothing may raise here", body.frame.span)
+    if body.elab.observe is not None:
+        body.elab.observe(body, way, way)
     value = conversions.convert_value(body, moved, way.ty, body.frame.span or body.elab.main_span())
     place_operations.init_place(body, way.ty, way.pointer, value, body.frame.span)
     argument_passing.leave_raising(body, way.label, way.local)

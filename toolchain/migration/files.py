@@ -1,0 +1,192 @@
+"""Files of edition 2025 as files of edition 2026: each is elaborated, changed, and checked in the new edition.
+
+Input: paths. Output: `Migrated`, one for each; nothing is written.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ktc.base.editions import ChosenEdition, Edition
+from ktc.base.records import replace
+from ktc.config import Options
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Severity, Sink
+from ktc.diag.source import Source
+from ktc.migration import table
+from ktc.migration.changes import Changes, Rewrite
+from ktc.migration.facts import Facts, Recorder
+from ktc.migration.migrate import fill
+from ktc.migration.plan import Plan
+from ktc.migration.reading import Reading
+from ktc.syntax.edition_evidence import LIBRARY_MODULES
+from ktc.syntax.edition_names import EditionNames, read
+from ktc.syntax.editions import SUFFIXES, assign
+from ktc.syntax.loader import read_source
+from ktc.syntax.parsing.lalr import Parser
+from ktc.syntax.parsing.tables import Tables
+from ktc.tools.checks.checking import check_file
+
+_OLD = ChosenEdition(Edition.Y2025, "it is migrated")
+_NEW = ChosenEdition(Edition.Y2026, "it was migrated")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A place of the new text that needs a look.
+
+    Args:
+        line, column: from 1.
+        name: of the kind of change.
+    """
+
+    line: int
+    column: int
+    text: str
+    name: str
+
+
+@dataclass(slots=True)
+class Migrated:
+    """What became of one file.
+
+    Args:
+        source: its text before; None if it cannot be read.
+        text: its text after; None if it is wrong in edition 2025, which `errors` say.
+        changes: all of them, where there are some.
+    """
+
+    path: Path
+    source: Source | None
+    text: str | None = None
+    looks: list[Look] = field(default_factory=list)
+    errors: tuple[Diagnostic, ...] = ()
+    changes: Changes | None = None
+
+
+def migrate(paths: Sequence[Path], options: Options, tables: Tables, library: Path) -> Iterator[Migrated]:
+    """Migrate files that may import each other.
+
+    Args:
+        options: of the check; `root` is replaced.
+        library: the folder of the standard library.
+    """
+    names = read(library)
+    done = [_planned(path, options, tables, names) for path in paths]
+    texts = {
+        os.path.abspath(one.path): Source(str(one.path), one.text, edition=_NEW)
+        for one in done
+        if one.text is not None and one.changes is not None
+    }
+    for one in done:
+        if one.text is not None and one.changes is not None:
+            noted = [*_noted(one)]
+            lines = {look.line for look in noted}  # a note says more than the error that follows from it
+            rest = [look for look in _remaining(one, options, texts) if look.line not in lines]
+            one.looks = sorted([*noted, *rest], key=lambda look: (look.line, look.column))
+        yield one
+
+
+def changes_of(source: Source, options: Options, tables: Tables, library: Path) -> tuple[Changes | None, bool]:
+    """Return the changes of a text that is read in edition 2026, and whether it is right in edition 2025.
+
+    Where it is not, these are the changes that need no types; None for a text that cannot be read at all.
+    """
+    names = read(library)
+    planned = _planned(Path(source.path), options, tables, names, is_2025=True)
+    if planned.changes is not None:
+        return planned.changes, True
+    parser = Parser(tables, Source(source.path, source.text, edition=_NEW), Sink())
+    parser.module()
+    if len(parser.pieces) != 1:
+        return None, False
+    reading = Reading(source.text, parser.pieces[0], tables, Edition.Y2026)
+    plan = Plan(
+        source.path, reading, Facts(), Changes(source.text), frozenset(), names, _own_modules(Path(source.path))
+    )
+    fill(plan)
+    return plan.changes, False
+
+
+def _planned(
+    path: Path, options: Options, tables: Tables, names: EditionNames, is_2025: bool = False
+) -> Migrated:  # fmt: skip
+    """Return the new text of one file, not checked yet."""
+    sink = Sink()
+    source = read_source(path, sink, False, {})
+    if source is None:
+        return Migrated(path, None, errors=tuple(sink.diagnostics))
+    assign(source, options.edition)
+    if not is_2025 and source.edition is not None and source.edition.edition is Edition.Y2026:
+        return Migrated(path, source, source.text)
+    recorder, found = Recorder(), Sink()
+    old = Source(source.path, source.text, edition=_OLD)
+    checked = check_file(replace(options, edition=None), path, found, {os.path.abspath(path): old}, recorder)
+    errors = tuple(one for one in found.diagnostics if one.severity is Severity.ERROR)
+    if errors or checked.package is None:
+        new = Source(source.path, source.text, edition=_NEW)
+        if not _errors(
+            path, options, {os.path.abspath(path): new}
+        ):  # nothing in it tells that it is of edition 2026 already
+            return Migrated(path, source, source.text)
+        return Migrated(path, source, errors=errors)
+    recorder.finish()
+    module = checked.package.root
+    text = module.source.text
+    facts = recorder.files.get(module.source.path, Facts())
+    raising = frozenset(recorder.raises(set()))
+    read = Reading(text, module, tables)
+    plan = Plan(module.source.path, read, facts, Changes(text), raising, names, _own_modules(path))
+    fill(plan)
+    return Migrated(path, source, plan.changes.applied(), changes=plan.changes)
+
+
+def _own_modules(path: Path) -> frozenset[str]:
+    """Return the names of library modules that the user's folder has too."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return frozenset(
+        name for name in LIBRARY_MODULES
+        if os.path.isdir(os.path.join(folder, name))
+        or any(os.path.isfile(os.path.join(folder, name + suffix)) for suffix in SUFFIXES)
+    )  # fmt: skip
+
+
+def _noted(one: Migrated) -> Iterator[Look]:
+    """Give the places that the rules note."""
+    assert one.changes is not None and one.text is not None
+    after = Source("", one.text)
+    for note in one.changes.notes:
+        line, column = after.position(one.changes.moved(note.start))
+        yield Look(line, column, note.text, note.rewrite.name)
+
+
+def _remaining(one: Migrated, options: Options, texts: Mapping[str, Source]) -> Iterator[Look]:
+    """Give what is still wrong in edition 2026."""
+    for error in _errors(one.path, options, texts):
+        if error.span is None:
+            yield Look(1, 1, error.message, table.REST.name)
+        elif os.path.abspath(error.span.source.path) == os.path.abspath(one.path):
+            line, column = error.span.source.position(error.span.start)
+            text = f"{error.message}: {error.help}" if error.help else error.message
+            yield Look(line, column, text, table.REST.name)
+
+
+def _errors(path: Path, options: Options, texts: Mapping[str, Source]) -> list[Diagnostic]:
+    """Return the errors of a file in edition 2026."""
+    sink = Sink()
+    check_file(replace(options, edition=None), path, sink, texts)
+    return [
+        one for one in sink.diagnostics
+        if one.severity is Severity.ERROR and not (one.code is Code.WRONG_EDITION and _is_of_project(one))
+    ]  # fmt: skip
+
+
+def _is_of_project(error: Diagnostic) -> bool:
+    """Return whether an error says that the project's file asks for another edition."""
+    return error.span is not None and error.span.source.path.endswith(".toml")
+
+
+def titles() -> list[Rewrite]:
+    """Return the kinds of changes."""
+    return [one for one in vars(table).values() if isinstance(one, Rewrite)]

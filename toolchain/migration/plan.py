@@ -1,0 +1,30 @@
+"""One text that is being migrated: what the rules read, and where they put their changes."""
+
+from dataclasses import dataclass, field
+
+from ktc.migration.changes import Changes
+from ktc.migration.facts import Facts, Function
+from ktc.migration.reading import Reading
+from ktc.syntax.edition_names import EditionNames
+
+
+@dataclass(slots=True)
+class Plan:
+    """One text.
+
+    Args:
+        path: of its file.
+        raising: the functions of the program that may raise in edition 2026.
+        names: the public names of edition 2026.
+        legacy: names under which the text imports the pointer type whose origin is left out.
+        users: the modules of the library's names that are the user's own.
+    """
+
+    path: str
+    read: Reading
+    facts: Facts
+    changes: Changes
+    raising: frozenset[Function]
+    names: EditionNames
+    users: frozenset[str] = field(default_factory=frozenset)
+    legacy: set[str] = field(default_factory=set)

@@ -1,0 +1,1 @@
+"""The rules: each finds the places of one or several kinds of changes in a text."""

@@ -1,0 +1,67 @@
+"""Lists: their displays are arrays in edition 2026 where no type is written."""
+
+from ktc.migration import table
+from ktc.migration.plan import Plan
+from ktc.syntax import ast
+
+
+def display(plan: Plan, node: ast.VarDecl | ast.Assign) -> None:
+    """A list display that declares a variable is a List in edition 2025, and an Array in edition 2026."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+    if node.type is not None or not isinstance(node.value, ast.ListLit) or not isinstance(target, ast.Name):
+        return
+    if isinstance(node, ast.Assign) and len(node.targets) != 1:
+        return
+    types = plan.facts.variables.get(target.start, set())
+    kind = next(iter(types)) if len(types) == 1 else ""
+    if kind.startswith("List["):
+        plan.changes.insert(table.DISPLAY, target.end, f": {kind}")
+    elif not types or any(one.startswith("List[") or not one for one in types):
+        plan.changes.note(table.DISPLAY, target.start, f"write the type of '{target.id}': without it, it is an Array")
+
+
+def operand(plan: Plan, node: ast.ListLit) -> None:
+    """A list display that is an operand, or whose method is called, is an Array in edition 2026."""
+    parent = plan.read.parents.get(node)
+    kind = plan.facts.type_of(node)
+    if not kind and isinstance(parent, ast.Binary):
+        kind = plan.facts.type_of(parent)
+    if isinstance(parent, ast.Attribute | ast.Binary) and kind.startswith("List["):
+        plan.changes.wrap(table.DISPLAY, node.start, node.end, f"{kind}(", ")")
+
+
+def list_call(plan: Plan, node: ast.Call) -> None:
+    """`List[Int](1, 2)`."""
+    func = node.func
+    is_list = isinstance(func, ast.Subscript) and isinstance(func.base, ast.Name) and func.base.id == "List"
+    is_bare = isinstance(func, ast.Name) and func.id == "List"
+    if not (is_list or is_bare) or not node.args:
+        return
+    if "List.__init__" not in plan.facts.hidden.get((node.start, node.end), set()):
+        return
+    if any(isinstance(one, ast.Star) for one in node.args):
+        return
+    if len(node.args) == 1 and plan.facts.struct_of(node.args[0]) in ("Span", "List", "Set"):
+        return
+    first, last = node.args[0].start, node.args[-1].end
+    parent = plan.read.parents.get(node)
+    if isinstance(parent, ast.VarDecl) and parent.type is None and isinstance(parent.target, ast.Name) and is_list:
+        end = plan.read.closer(func.end)
+        plan.changes.replace(table.DISPLAY, parent.target.end, parent.target.end, ": ", (func.start, func.end))
+        plan.changes.replace(table.DISPLAY, node.start, node.end, "[", (func.end + 1, end), "]")
+        return
+    plan.changes.replace(table.DISPLAY, first, last, "[", (first, last), "]")
+    if isinstance(func, ast.Subscript) and len(func.args) == 1:
+        kind = plan.read.of(func.args[0])
+        if kind not in ("Int", "Float64", "Bool"):
+            for one in node.args:
+                if isinstance(one, ast.IntLit | ast.FloatLit | ast.StrLit | ast.Unary):
+                    plan.changes.replace(
+                        table.DISPLAY,
+                        one.start,
+                        one.end,
+                        (func.args[0].start, func.args[0].end),
+                        "(",
+                        (one.start, one.end),
+                        ")",
+                    )

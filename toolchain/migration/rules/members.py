@@ -1,0 +1,103 @@
+"""Methods and fields that have another name, and texts of values."""
+
+import re
+
+from ktc.migration import table
+from ktc.migration.plan import Plan
+from ktc.migration.rules.places import is_printed
+from ktc.syntax import ast
+
+_SHOWN = frozenset(("List", "Dict", "Set", "Optional", "SIMD", "Int", "UInt", "Bool", "InlineArray", "Tuple", "Span"))
+
+
+_SIZED = frozenset(("SIMD", "InlineArray"))
+
+
+_DTYPES = {
+    **{f"{sign}int{bits}": f"{'U' if sign else ''}Int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": f"Float{bits}" for bits in (16, 32, 64)},
+}  # fmt: skip
+
+
+def method(plan: Plan, node: ast.Call) -> None:
+    """A method that has another name."""
+    func = node.func.base if isinstance(node.func, ast.Subscript) else node.func
+    if isinstance(func, ast.Attribute):
+        new = plan.facts.renamed.get((node.start, node.end), {}).get(func.name)
+        if new:
+            plan.changes.replace(table.METHOD, func.name_start, func.name_start + len(func.name), new)
+
+
+def attribute(plan: Plan, node: ast.Attribute) -> None:
+    """`.size` of vectors and arrays."""
+    if node.name == "size" and (plan.facts.struct_of(node.value) in _SIZED or _is_open_vector(plan, node.value)):
+        plan.changes.replace(table.NAME, node.name_start, node.name_start + len("size"), "length")
+
+
+def _is_open_vector(plan: Plan, node: ast.Expr) -> bool:
+    """Return whether a name is an argument whose type is `SIMD` without parameters."""
+    while isinstance(node, ast.Subscript):
+        node = node.base
+    function = plan.read.function(node)
+    name = node.id if isinstance(node, ast.Name) else ""
+    types = [arg.type for arg in function.args if arg.name == name] if function is not None else []
+    return any(one is not None and plan.read.of(one).startswith("SIMD") for one in types)
+
+
+def sized_type(plan: Plan, node: ast.Subscript) -> None:
+    """`SIMD[dtype, size=4]`, `Atomic[DType.int32]`."""
+    name = node.base.id if isinstance(node.base, ast.Name) else ""
+    if name in _SIZED:
+        for one in node.keywords:
+            if one.name == "size":
+                plan.changes.replace(table.NAME, one.start, one.start + len("size"), "length")
+    if name == "Atomic" and len(node.args) == 1:
+        arg = node.args[0]
+        text = plan.read.of(arg)
+        kind = _DTYPES.get(text.removeprefix("DType."), "") if text.startswith("DType.") else ""
+        pieces: tuple[str | tuple[int, int], ...] = (kind,) if kind else ("Scalar[", (arg.start, arg.end), "]")
+        plan.changes.replace(table.NAME, arg.start, arg.end, *pieces)
+
+
+def otherwise(plan: Plan, node: ast.Call) -> None:
+    """Calls that edition 2026 writes otherwise."""
+    func = node.func
+    if "Span.__init__" in plan.facts.hidden.get((node.start, node.end), set()):
+        for one in node.keywords:
+            if one.name == "ptr":
+                plan.changes.replace(table.METHOD, one.start, one.start + len("ptr"), "unsafe_ptr")
+    if not isinstance(func, ast.Attribute):
+        return
+    if func.name == "__str__" and not node.args and plan.facts.struct_of(func.value) in _SHOWN:
+        plan.changes.replace(table.METHOD, node.start, node.end, "String(", (func.value.start, func.value.end), ")")
+    if func.name == "__repr__" and not node.args and plan.facts.struct_of(func.value) in _SHOWN:
+        plan.changes.replace(table.METHOD, node.start, node.end, "repr(", (func.value.start, func.value.end), ")")
+    if "List.resize" in plan.facts.meant(node) and len(node.args) == 2:
+        plan.changes.insert(table.METHOD, node.args[1].start, "fill=")
+
+
+def escapes(plan: Plan, node: ast.StrLit | ast.FString) -> None:
+    """`\\x85` is a byte in edition 2025 and a code point in edition 2026."""
+    token = plan.read.token(node.start)
+    while token < len(plan.read.starts) and plan.read.starts[token] < node.end:
+        if _BYTE.search(plan.read.word(token)):
+            text = "'\\x80' to '\\xff' stand for a code point in edition 2026, not for one byte"
+            plan.changes.note(table.ESCAPE, plan.read.starts[token], text)
+        token += 1
+
+
+_BYTE = re.compile(r"^[^rR\"']*[\"'](?:[^\\]|\\(?!x[89a-fA-F]).)*\\x[89a-fA-F]", re.DOTALL)
+
+
+def template(plan: Plan, node: ast.FString) -> None:
+    """`f"…"` is a String; `t"…"` is what makes one."""
+    read = plan.read
+    token = read.token(node.start)
+    text = read.word(token)
+    prefix = text[: len(text) - len(text.lstrip("fFrR"))]
+    if "f" not in prefix.lower():
+        return
+    at = read.starts[token] + prefix.lower().index("f")
+    plan.changes.replace(table.TEMPLATE, at, at + 1, "t")
+    if not is_printed(plan, node):
+        plan.changes.wrap(table.TEMPLATE, node.start, node.end, "String(", ")")
