@@ -3,11 +3,12 @@
 Input: the words of the command line. Output: an exit code; errors, times and progress on standard error.
 """
 
+import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -72,6 +73,9 @@ class Task:
         session: the driver's, once it runs; it knows the stage.
         finish: what is left to do on the main thread after the compiler.
         scratch: where the session's cache is if nothing is to be kept; it goes with the command.
+        reads: files of the user that a build found in the cache has read, as `Package.reads`.
+        observe: for the session.
+        before_words: called before diagnostics are written.
     """
 
     command: str
@@ -83,6 +87,21 @@ class Task:
     session: "Session | None" = None
     finish: Callable[[], int] | None = None
     scratch: Path | None = None
+    reads: Mapping[str, str | None] = field(default_factory=dict)
+    observe: Callable[[object, object, object], None] | None = None
+    before_words: Callable[[], None] | None = None
+
+    def again(self) -> "Task":
+        """Return the same task, with nothing done yet."""
+        times = Times(self.times.shows, self.times.json, self.times.trace)
+        return Task(
+            self.command, self.options, self.diagnostic_format, times, self.cache, Sink(policy=self.sink.policy)
+        )
+
+    def files(self) -> dict[str, str | None]:
+        """Return the files that were read, as `Package.reads`; the main file always."""
+        main = os.path.abspath(self.options.root)
+        return {main: None, **self.reads, **(self.session.reads if self.session is not None else {})}
 
     def run(self, work: Callable[[Config], None]) -> int:
         """Resolve the options, do the work, show the diagnostics; return the exit code."""
@@ -116,6 +135,8 @@ class Task:
         return code
 
     def _show(self) -> None:
+        if self.before_words is not None:
+            self.before_words()
         diagnostics = in_order(self.sink.diagnostics)
         if self.diagnostic_format == "json":
             text = render_json(diagnostics)
@@ -140,7 +161,7 @@ class Task:
         if cache.folder is None:  # what a build makes of the library serves the rest of this build all the same
             self.scratch = Path(tempfile.mkdtemp(prefix="ktc-once-"))
             cache = Cache(self.scratch, is_kept=False, spare=cache.spare, shared=cache.shared)
-        self.session = Session(config, cache, self.sink)
+        self.session = Session(config, cache, self.sink, observe=self.observe)
         return self.session
 
     def progress(self) -> Any:
@@ -164,6 +185,7 @@ class Task:
         start, cpu = time.perf_counter(), time.process_time()
         kept = build_cache.find(config, form, self.cache)
         self.times.mark("find", start, cpu, int(kept is not None), int(kept is None))
+        self.reads = kept.reads if kept else {}
         for warning in kept.warnings if kept else ():
             self.sink.report(warning)
         gate(None, self.sink)

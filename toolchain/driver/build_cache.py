@@ -7,6 +7,7 @@ build with nothing to do runs, so it imports neither the compiler nor LLVM.
 import os
 import pickle
 from collections.abc import Mapping
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,10 +24,11 @@ from ktc.targets.target import Target
 
 @record
 class CachedBuild:
-    """What a build made: its bytes (an executable, an object, a text) and its warnings."""
+    """What a build made: its bytes (an executable, an object, a text), its warnings, and the files that it read."""
 
     data: bytes
     warnings: tuple[Diagnostic, ...] = ()
+    reads: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def find(config: Config, form: str, cache: Cache) -> CachedBuild | None:
@@ -51,7 +53,7 @@ def find(config: Config, form: str, cache: Cache) -> CachedBuild | None:
     if kept is None:
         return None
     shown = unpickling.loads(kept) if kept else ()
-    return CachedBuild(data, shown) if isinstance(shown, tuple) else None
+    return CachedBuild(data, shown, reads) if isinstance(shown, tuple) else None
 
 
 def keep(

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from ktc.base.records import entity
 from ktc.diag.diagnostic import Bug
 
 _MAIN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p))
@@ -28,6 +29,41 @@ class MissingSymbols(Exception):
         self.names = names
 
 
+@entity
+class Running:
+    """A program that was started.
+
+    Args:
+        pid: of its process. report: the end of a pipe that says why the objects did not load.
+    """
+
+    pid: int
+    report: int
+
+    def ended(self, wait: bool) -> int | None:
+        """Return the exit code, or 128 and the number of the signal that ended it; None while it runs.
+
+        Args:
+            wait: until it ends.
+
+        Raises:
+            MissingSymbols: a symbol is undefined.
+            Bug: the objects do not load.
+        """
+        pid, status = os.waitpid(self.pid, 0 if wait else os.WNOHANG)
+        if pid == 0:
+            return None
+        with os.fdopen(self.report, "rb") as report:
+            failure = report.read().decode("utf-8", "replace")
+        missing = re.search(r"Symbols not found: \[ (.*?) \]", failure)
+        if missing:
+            raise MissingSymbols(tuple(sorted(missing[1].split(", "))))
+        if failure:
+            raise Bug(f"the program does not load: {failure}", "jit")
+        code = os.waitstatus_to_exitcode(status)
+        return code if code >= 0 else 128 - code
+
+
 def run(objects: Sequence[bytes], argv: Sequence[str]) -> int:
     """Run `main(argc, argv)`; return its exit code, or 128 and the number of the signal that ended it.
 
@@ -35,6 +71,19 @@ def run(objects: Sequence[bytes], argv: Sequence[str]) -> int:
         MissingSymbols: a symbol is undefined.
         Bug: the objects do not load.
     """
+    running = start(objects, argv)
+    # Ctrl-C is the program's: the terminal sends it to both.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code = running.ended(wait=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert code is not None
+    return code
+
+
+def start(objects: Sequence[bytes], argv: Sequence[str]) -> Running:
+    """Start `main(argc, argv)` in a process of its own."""
     sys.stdout.flush()
     sys.stderr.flush()
     report_read, report_write = os.pipe()
@@ -43,21 +92,7 @@ def run(objects: Sequence[bytes], argv: Sequence[str]) -> int:
         os.close(report_read)
         _child(objects, argv, report_write)
     os.close(report_write)
-    # Ctrl-C is the program's: the terminal sends it to both.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with os.fdopen(report_read, "rb") as report:
-            failure = report.read().decode("utf-8", "replace")
-        _, status = os.waitpid(pid, 0)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    missing = re.search(r"Symbols not found: \[ (.*?) \]", failure)
-    if missing:
-        raise MissingSymbols(tuple(sorted(missing[1].split(", "))))
-    if failure:
-        raise Bug(f"the program does not load: {failure}", "jit")
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
+    return Running(pid, report_read)
 
 
 def _child(objects: Sequence[bytes], argv: Sequence[str], report: int) -> None:
@@ -78,7 +113,7 @@ def _child(objects: Sequence[bytes], argv: Sequence[str], report: int) -> None:
     for pipe in (report, stderr, words_read):
         os.close(pipe)
     faulthandler.disable()
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python's own answers to these are not the program's
     arguments = (ctypes.c_char_p * (len(argv) + 1))(*(os.fsencode(word) for word in argv), None)
     code = _MAIN(address)(len(argv), arguments)

@@ -27,12 +27,7 @@ def run(objects: Sequence[bytes], argv: Sequence[str], options: LinkOptions = EX
     """Link the program into a folder that is removed afterwards, and run it; a linker that is missing is an error."""
     with tempfile.TemporaryDirectory(prefix="ktc-run-") as folder:
         program = Path(folder, "program")
-        try:
-            link(objects, program, find_link_tools(), options)
-        except LinkFailed as error:
-            said = " ".join(str(error).split())
-            reason = "a program that calls Python or another library is linked before it runs"
-            sys.stderr.write(f"ktc: error[link-failed]: {reason}: {said}\n")
+        if not linked(objects, program, options):
             return 1
         with subprocess.Popen(argv, executable=program) as running:
             code: int | None = None
@@ -42,3 +37,15 @@ def run(objects: Sequence[bytes], argv: Sequence[str], options: LinkOptions = EX
                 except KeyboardInterrupt:  # Ctrl-C is the program's: the terminal sends it to both
                     continue
     return code if code >= 0 else 128 - code
+
+
+def linked(objects: Sequence[bytes], program: Path, options: LinkOptions) -> bool:
+    """Link a program; return whether that worked, after an error on standard error."""
+    try:
+        link(objects, program, find_link_tools(), options)
+    except LinkFailed as error:
+        said = " ".join(str(error).split())
+        reason = "a program that calls Python or another library is linked before it runs"
+        sys.stderr.write(f"ktc: error[link-failed]: {reason}: {said}\n")
+        return False
+    return True

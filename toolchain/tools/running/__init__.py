@@ -1,0 +1,1 @@
+"""`ktc run`: how a program is compiled and started, once or after each save."""
