@@ -30,6 +30,7 @@ from ktc.tools.options import edition_option
 
 if TYPE_CHECKING:
     from ktc.driver.session import Session
+    from ktc.driver.watching.prepared_build import PreparedBuild
 
 _SUFFIXES = (".kpy", ".mojo", ".🔥")
 _DEBUG_LEVELS = {name: number for number, name in enumerate(DEBUG_LEVELS)}
@@ -162,6 +163,14 @@ class Task:
             self.scratch = Path(tempfile.mkdtemp(prefix="ktc-once-"))
             cache = Cache(self.scratch, is_kept=False, spare=cache.spare, shared=cache.shared)
         self.session = Session(config, cache, self.sink, observe=self.observe)
+        return self.session
+
+    def open_prepared(self, prepared: "PreparedBuild") -> "Session":
+        """Start a session with what an earlier build has left; its sink is its own, for it may have to be forgotten."""
+        from ktc.driver.pipeline import Session  # late: only after a cache miss
+
+        sink = Sink(policy=self.sink.policy)
+        self.session = Session(prepared.config, self.cache, sink, observe=self.observe, prepared=prepared)
         return self.session
 
     def progress(self) -> Any:

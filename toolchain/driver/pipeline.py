@@ -62,7 +62,8 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
     with _workers(session.config) as workers:  # LLVM loads beside the stages before it
         package = load_package(session)
         with session.stage("archive"):
-            archive = library_archive.find(session.config, session.cache)
+            prepared = session.prepared
+            archive = prepared.fresh_archive() if prepared else library_archive.find(session.config, session.cache)
         ahead = units.Ahead(session, workers, archive)
         program = _front(session, package, archive.library if archive else None, ahead)
         objects = units.compile_program(session, program, ahead)

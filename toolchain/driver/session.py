@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ktc.base.cache import Cache, Key
 from ktc.base.fingerprints import emitter_fingerprint
@@ -16,6 +16,9 @@ from ktc.emit.job_steps import Usage
 from ktc.ir.exports import Exports
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
+
+if TYPE_CHECKING:
+    from ktc.driver.watching.prepared_build import PreparedBuild
 
 
 @record
@@ -49,6 +52,7 @@ class Session:
         tunables: the choices that the program declares, once it is elaborated.
         exports: what C can call, once the program is elaborated.
         done: kernels that are compiled, and how many there are, for the progress line.
+        prepared: what an earlier build of the program has left for this one.
         library_done: the same of functions of the library that no program has needed before.
     """
 
@@ -68,6 +72,7 @@ class Session:
     library_done: tuple[int, int] = (0, 0)
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     exports: Exports = field(default_factory=Exports)
+    prepared: "PreparedBuild | None" = None
     _emitter: str = ""
 
     @property

@@ -174,13 +174,15 @@ def _targets_table(targets: tuple[Target, ...], linkage: str) -> nodes.Global:
 
 
 def begin(
-    package: Package, config: Config, sink: Sink, library: Library | None = None, is_archive: bool = False
-) -> Elaboration:
+    package: Package, config: Config, sink: Sink, library: Library | None = None, is_archive: bool = False,
+    symbol_prefix: str = "",
+) -> Elaboration:  # fmt: skip
     """Return the state of an elaboration in which nothing is elaborated yet; the main file's declarations are known.
 
     Args:
         library: what is compiled already; the program gets declarations of it.
         is_archive: the library's archive is elaborated, not a program.
+        symbol_prefix: see `Modules`.
     """
     host = UnitState(config.host, -1)
     if library is not None:
@@ -191,7 +193,6 @@ def begin(
         package.packed = library.modules
         host.bodies = Bodies(library.packed, package.library_source)
     elab = Elaboration(package, config, sink, Dispatch(), host, is_archive)
-    elab.reporter.describe_with(partial(type_printer.printed_instance, elab))
     for index, target in enumerate(config.accelerators):
         state = elab.instances.add_state(target.name, UnitState(target, index))
         if library is not None and target.name in library.devices:
@@ -200,10 +201,26 @@ def begin(
     linkage = "external" if is_archive else "hidden" if library is not None and library.is_linked else "internal"
     elab.instances.add_global(_targets_table(config.accelerators, linkage))
     primitive_types.begin(elab)
+    elab.modules.begin_symbols(symbol_prefix)
+    begin_program(elab)
+    return elab
+
+
+def begin_program(elab: Elaboration) -> None:
+    """Enter the main file and the prelude."""
+    elab.reporter.describe_with(partial(type_printer.printed_instance, elab))
+    package = elab.modules.package
     prelude = package.find("std." + modules.PRELUDE)
     main = modules.enter(elab, package.root)
     elab.modules.begin(main, modules.enter(elab, prelude).scope if prelude is not None else None)
-    return elab
+
+
+def reached(elab: Elaboration) -> None:
+    """Elaborate what `main` reaches, and make nothing of it."""
+    _check_main_imports(elab)
+    with contextlib.suppress(ErrorReported):
+        _begin(elab)
+    work_queue.drain(elab)
 
 
 def elaborate(

@@ -109,6 +109,8 @@ def elaborated(
     with session.stage("elaborate"):
         if slices is not None:
             program = slices(package, library, ready, keep)
+        elif session.prepared is not None:
+            program = session.prepared.elaboration.elaborate(package, sink, ready, session.observe, keep)
         else:
             program = elaborate(package, config, sink, library, ready, session.observe, keep)
         session.tunables = program.tunables

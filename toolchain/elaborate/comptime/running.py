@@ -64,7 +64,7 @@ def _run(
     body.emit(nodes.Return(None))
     function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
     interpreter = interpreter_for(elab)
-    interpreter.memory.is_quiet = elab.coverage.speculation is not None
+    interpreter.memory.is_quiet = elab.coverage.speculation is not None or elab.comptime.is_quiet
     try:
         address = interpreter.allocate(max(1, types.size_of(kind)), 64)
         interpreter.run(function, (address,))

@@ -225,6 +225,8 @@ def call_location(body: Body) -> tuple[str, int, int]:
     current = body.elab.instances.current
     if current is None or current.fn.module.is_library:  # the seed's own functions are not kept
         body.elab.depends_on_program()
+        if current is not None:
+            body.elab.instances.note_placed(current.symbol)
     while at is not None and (span is None or span.source.is_library):
         span, at = at.call_span, at.parent
     return _position(span)

@@ -296,6 +296,7 @@ class ModuleInfo:
     """A module.
 
     Args:
+        symbol_name: its name in symbols.
         reads_outer_call_location: functions ask where the functions around them are called
             (`__call_location[inline_count=2]`).
         edition: the dialect of its text.
@@ -305,6 +306,7 @@ class ModuleInfo:
     """
 
     name: str
+    symbol_name: str
     node: ast.Module
     source: Source
     scope: "Scope"

@@ -260,6 +260,13 @@ class Elaboration:
         of a call it gets its `Candidate`; with that of a call or a `raise`, the `ErrorTarget` of what is raised; with
         an `ErrorTarget`, the same where an error is raised again."""
 
+    def forget_program(self, package: Package, sink: Sink) -> None:
+        """Forget the program, for another one in its place; what is known of the library stays."""
+        self.reporter, self.coverage = Reporter(sink), Coverage()
+        self.modules.forget_program(package)
+        self.instances.forget_program()
+        self.generics.forget_program()
+
     def fail(
         self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None
     ) -> NoReturn:

@@ -39,10 +39,13 @@ class Modules:
         preludes: the names that texts of an edition see without an import, by edition, once they are asked for.
         edition_names: the table of edition 2026, once it is asked for.
         unprefixed: where an import without `std.` was reported.
+        symbol_prefix: begins the names of the program's own modules in symbols; not empty where another program will
+            follow in the same elaboration (`prepared.py`).
     """
 
     def __init__(self, package: Package) -> None:
         self.package = package
+        self.symbol_prefix = ""
         self.followed: set[ImportRef] = set()
         self.infos: dict[int, ModuleInfo] = {}
         self.ids: Iterator[int] = itertools.count(1)
@@ -55,6 +58,15 @@ class Modules:
     def begin(self, main: ModuleInfo, prelude: Scope | None) -> None:
         """Set the main file and the prelude's names."""
         self.main, self.prelude_scope = main, prelude
+
+    def begin_symbols(self, prefix: str) -> None:
+        """Set how the names of the program's own modules begin in symbols."""
+        self.symbol_prefix = prefix
+
+    def forget_program(self, package: Package) -> None:
+        """Forget the program's own modules; `package` has the same modules of the library."""
+        self.package, self.symbol_prefix = package, ""
+        self.infos = {key: info for key, info in self.infos.items() if info.is_library}
 
     def set_main(self, module: ModuleInfo) -> None:
         """Check another module as the main file is."""
@@ -98,6 +110,13 @@ class GenericTypes:
         self.archetypes: dict[str, StructInfo] = {}
         self.callable_traits: dict[tuple[FunctionTy, tuple[str, ...]], TraitInfo] = {}
 
+    def forget_program(self) -> None:
+        """Forget what is the program's own."""
+        self.archetypes.clear()
+        self.constant_functions = {
+            name: fn for name, fn in self.constant_functions.items() if fn.overloads.functions[0].module.is_library
+        }
+
 
 class Instances:
     """Instances of functions, and the globals that they use. Owner: `instances`.
@@ -110,6 +129,7 @@ class Instances:
         function_sets: of an overload that was chosen, the set with only it.
         nonterminating: declarations that instantiate themselves without end.
         entry: the symbol of the program's entry.
+        placed: symbols of library functions that hold a place in the program's text.
         deferred_kernels: kernels that are elaborated one by one, by (target's number, symbol); None where they are
             elaborated with the rest.
     """
@@ -124,6 +144,7 @@ class Instances:
         self.function_sets: dict[FunctionInfo, OverloadSet] = {}
         self.nonterminating: set[int] = set()
         self.entry = ""
+        self.placed: set[str] = set()
         self.deferred_kernels: dict[tuple[int, str], Instance] | None = None
 
     def enter(self, state: UnitState, current: Instance | None) -> tuple[UnitState, Instance | None]:
@@ -146,6 +167,17 @@ class Instances:
         """Add a global, or replace the one of its name."""
         self.globals[item.name] = item
 
+    def note_placed(self, symbol: str) -> None:
+        """A function of the library holds a place in the program's text."""
+        self.placed.add(symbol)
+
+    def forget_program(self) -> None:
+        """Forget what is the program's own; instances of library functions stay."""
+        self.state, self.current, self.entry = self.states["host"], None, ""
+        for state in self.states.values():
+            state.forget_program(self.placed)
+        self.placed.clear()
+
     def note_elaborated(self, uid: int) -> None:
         """An instance of a declaration is elaborated, or none need be."""
         self.elaborated.add(uid)
@@ -157,6 +189,7 @@ class CompileTime:
     Attributes:
         busy_aliases: aliases that are being computed; `circular`: those that need themselves.
         defines: the values of `-D`.
+        is_quiet: what runs prints nothing.
         tunables: the choices that the program declares, by name: the values, the first of them where nothing is chosen.
     """
 
@@ -164,7 +197,12 @@ class CompileTime:
         self.busy_aliases: dict[tuple[int, StructTy | None], AliasInfo] = {}
         self.circular: set[tuple[int, StructTy | None]] = set()
         self.defines = defines
+        self.is_quiet = False
         self.tunables: dict[str, tuple[int, ...]] = {}
+
+    def set_quiet(self, is_quiet: bool) -> None:
+        """Set whether what runs prints nothing."""
+        self.is_quiet = is_quiet
 
     def note_tunable(self, name: str, choices: tuple[int, ...]) -> tuple[int, ...]:
         """The program declares a choice; returns the values that it was declared with first."""

@@ -187,6 +187,49 @@ class UnitState:
     assumed_targets: tuple[Target, ...] = ()
     """If not empty: what is computed here takes these for the program's targets. Nothing of it becomes code."""
 
+    def forget_program(self, placed: Set[str]) -> None:
+        """Forget the program's own functions, and those of the library that hold one of its places or call such a one.
+
+        Args:
+            placed: symbols of functions that hold a place.
+        """
+        lost = self._callers(placed & {*self.by_symbol, *self.synthesized})
+        self.by_symbol = {
+            symbol: one for symbol, one in self.by_symbol.items() if one.fn.module.is_library and symbol not in lost
+        }
+        self.kernels = {symbol: one for symbol, one in self.kernels.items() if symbol in self.by_symbol}
+        self.queue.clear()
+        if not lost:
+            return
+        self.synthesized = {symbol: one for symbol, one in self.synthesized.items() if symbol not in lost}
+        self.instances = {key: one for key, one in self.instances.items() if one.symbol not in lost}
+        self.by_parameters = {key: one for key, one in self.by_parameters.items() if one.symbol not in lost}
+        self.memo.clear()
+        self.evaluated.clear()
+        self.interpreter = None
+
+    def _callers(self, symbols: Set[str]) -> set[str]:
+        """Return functions, all that call them, and all that are given closures of theirs."""
+        callers: dict[str, list[str]] = {}
+        bodies = {symbol: {*one.refs, *_outer_symbols(one)} for symbol, one in self.by_symbol.items()}
+        for symbol, refs in {**bodies, **{symbol: one[1] for symbol, one in self.synthesized.items()}}.items():
+            for name in refs:
+                callers.setdefault(name, []).append(symbol)
+        found, work = set[str](), list(symbols)
+        while work:
+            symbol = work.pop()
+            if symbol not in found:
+                found.add(symbol)
+                work += callers.get(symbol, ())
+        return found
+
+
+def _outer_symbols(instance: Instance) -> list[str]:
+    """Return the functions around an instance and around the functions that it is given."""
+    outer = [fn.overloads.functions[0].parent if fn.env is None else fn.env for fn in instance.environments]
+    around = [one.frame.instance for one in (instance.fn.parent, *outer) if one is not None]
+    return [one.symbol for one in around if one is not None]
+
 
 @entity
 class Speculation:

@@ -58,9 +58,9 @@ def enter(elab: Elaboration, node: ast.Module) -> ModuleInfo:
         scope = Scope(None, "module")
         source = node.source
         asks = not source.is_library and _CALLS_UP in source.text
-        info = ModuleInfo(
-            elab.modules.package.names[id(node)], node, source, scope, source.is_library, asks, node.edition
-        )
+        name = elab.modules.package.names[id(node)]
+        symbol_name = name if source.is_library else elab.modules.symbol_prefix + name
+        info = ModuleInfo(name, symbol_name, node, source, scope, source.is_library, asks, node.edition)
         elab.modules.infos[id(node)] = info
         for statement in node.body:
             _declare(elab, statement, info)

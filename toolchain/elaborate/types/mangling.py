@@ -28,7 +28,8 @@ from ktc.targets.target import Target
 
 def symbol_for(elab: Elaboration, fn: FunctionInfo, key: object, kernel: bool = False) -> str:
     """Return the symbol of an instance; it depends on names and parameter values only."""
-    text = f"{fn.module.name}:{fn.owner.name if fn.owner else ''}:{fn.name}:{_overload(elab, fn)}:{key_text(elab, key)}"
+    owner = fn.owner.name if fn.owner else ""
+    text = f"{fn.module.symbol_name}:{owner}:{fn.name}:{_overload(elab, fn)}:{key_text(elab, key)}"
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[: 8 if kernel else 12]
     base = fn.name
     if not (base.isascii() and base.isidentifier()):
@@ -67,7 +68,7 @@ def key_text(elab: Elaboration, value: object) -> str:
                 inner = key_text(elab, value.params) if value.params else ""
                 closure = value.info.closure
                 name = value.info.name if closure is None else closure.closure_name
-                value.key = f"{value.info.module.name}.{name}{inner}"
+                value.key = f"{value.info.module.symbol_name}.{name}{inner}"
             return value.key
         case ConstValue(_, nodes.Address(name, offset)):
             return f"&{name}+{offset}"
@@ -77,7 +78,7 @@ def key_text(elab: Elaboration, value: object) -> str:
             fn = value.overloads.functions[0]
             owner = fn.owner.name if fn.owner else ""
             around = fn.parent if value.env is None else value.env
-            where = f"{fn.module.name}:{owner}:{fn.name}:{fn.node.start if around is not None else ''}"
+            where = f"{fn.module.symbol_name}:{owner}:{fn.name}:{fn.node.start if around is not None else ''}"
             instance = around.frame.instance if around is not None else None
             env = instance.symbol if instance is not None else ""
             given = key_text(elab, value.params) + key_text(elab, value.named) + key_text(elab, value.self_ty)
@@ -92,9 +93,9 @@ def key_text(elab: Elaboration, value: object) -> str:
         case ParameterPack(items):
             return "*" + key_text(elab, items)
         case PartialTy(info, params):
-            return f"{info.module.name}.{info.name}{key_text(elab, params)}"
+            return f"{info.module.symbol_name}.{info.name}{key_text(elab, params)}"
         case ModuleValue(module):
-            return module.name
+            return module.symbol_name
         case UnboundParameter(name):
             return f"?{name}"
         case Opaque():

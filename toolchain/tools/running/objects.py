@@ -7,6 +7,7 @@ own.
 import pickle
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ktc import config as configs
 from ktc.base import unpickling
@@ -18,9 +19,15 @@ from ktc.diag.render import render_json, render_text
 from ktc.emit.linking.commands import LinkOptions
 from ktc.targets import triples
 
+if TYPE_CHECKING:
+    from ktc.driver.watching.prepared_build import PreparedBuild
 
-def objects_of(task: Task, config: Config) -> tuple[bytes, ...]:
+
+def objects_of(task: Task, config: Config, prepared: "PreparedBuild | None" = None) -> tuple[bytes, ...]:
     """Compile a program, or find it in the cache.
+
+    Args:
+        prepared: what an earlier build of it has left.
 
     Raises:
         CompileError: it has errors, or this machine cannot run it.
@@ -31,12 +38,30 @@ def objects_of(task: Task, config: Config) -> tuple[bytes, ...]:
         found = unpickling.loads(data)
         assert isinstance(found, tuple)
         return found
+    objects = _with_prepared(task, prepared) if prepared is not None and prepared.config == config else None
+    if objects is not None:
+        return objects
     session = task.open_session(config)
     from ktc.driver.pipeline import compile_objects  # late: only after a cache miss
 
     with task.progress():
         objects = compile_objects(session)
     task.keep(config, "objects", pickle.dumps(objects))
+    return objects
+
+
+def _with_prepared(task: Task, prepared: "PreparedBuild") -> tuple[bytes, ...] | None:
+    """Compile with what an earlier build has left; None if anything is wrong: a build that begins with nothing says
+    what."""
+    from ktc.driver.pipeline import compile_objects  # late: only after a cache miss
+
+    session = task.open_prepared(prepared)
+    try:
+        objects = compile_objects(session)
+    except Exception:
+        return None
+    for one in session.sink.warnings:
+        task.sink.report(one)
     return objects
 
 

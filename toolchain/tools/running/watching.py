@@ -10,12 +10,16 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 
+from ktc.base.version import VERSION
 from ktc.cli.task import Task
 from ktc.config import Config
 from ktc.driver import guard
+from ktc.driver.watching import prepared_build
 from ktc.driver.watching.followed_files import FollowedFiles
+from ktc.driver.watching.prepared_build import PreparedBuild
 from ktc.emit.jit import MissingSymbols
 from ktc.emit.linking.commands import LinkOptions
 from ktc.tools.running.objects import link_options, objects_of, report_missing
@@ -67,6 +71,7 @@ class Watch:
         self._files = FollowedFiles()
         self._screen = Screen(task.diagnostic_format == "text")
         self._program: Program | None = None
+        self._prepared: PreparedBuild | None = None
         self._next_look = 0.0
 
     def run(self) -> int:
@@ -91,19 +96,20 @@ class Watch:
     def _built(self) -> int | None:
         """Build and start the program; return the exit code of the build, None if it was given up."""
         start = time.perf_counter()
-        task, made = self._task.again(), list[tuple[tuple[bytes, ...], LinkOptions | None]]()
+        task, made = self._task.again(), list[tuple[Config, tuple[bytes, ...], LinkOptions | None]]()
         task.observe, task.before_words = self._observe, self._screen.clear
         self._files.accept()
         cancelled: list[Cancelled] = []
 
         def work(config: Config) -> None:
             try:
-                objects = objects_of(task, config)
-                made.append((objects, link_options(config, objects)))
+                objects = objects_of(task, config, self._prepared)
+                made.append((config, objects, link_options(config, objects)))
             except Cancelled as error:
                 cancelled.append(error)
 
         code = task.run(work)
+        self._prepared = None
         if code == guard.INTERRUPTED:
             raise KeyboardInterrupt
         if cancelled:
@@ -112,8 +118,24 @@ class Watch:
         self._task.reads = task.files()
         if code == 0 and made:
             self._seconds = time.perf_counter() - start
-            self._program = Program(made[0][0], self._argv, made[0][1])
+            config, objects, options = made[0]
+            self._program = Program(objects, self._argv, options)
+            self._prepare(config)
         return code
+
+    def _prepare(self, config: Config) -> None:
+        """Prepare the next build, beside the program."""
+
+        def work() -> int:
+            with suppress(Exception, Cancelled):  # then the next build begins with nothing
+                prepared_build.load_llvm(config)
+                self._prepared = prepared_build.prepare(config, self._task.cache, self._observe)
+            return 0
+
+        if guard.run(work, lambda: guard.Crash(None)) == guard.INTERRUPTED:
+            raise KeyboardInterrupt
+        gc.collect()
+        gc.freeze()
 
     def _wait(self) -> None:
         """Wait until a file changes; tell when the program ends."""
@@ -121,16 +143,22 @@ class Watch:
         while not self._files.changed():
             if not is_told and self._program is not None:
                 is_told = self._tell_end(self._program)
-                if is_told:
-                    gc.collect()
             time.sleep(_TURN_SECONDS)
 
     def _tell_end(self, program: Program) -> bool:
-        try:
-            code = program.ended()
-        except MissingSymbols as error:
-            report_missing(error.names, self._task)
-            code = 1
+        codes: list[int | None] = []
+
+        def look() -> int:
+            try:
+                codes.append(program.ended())
+            except MissingSymbols as error:
+                report_missing(error.names, self._task)
+                codes.append(1)
+            return 0
+
+        facts = {"ktc": VERSION, "stage": "run"}
+        failed = guard.run_here(look, lambda: guard.Crash(self._task.cache.folder, facts))
+        code = failed or codes[0]
         if code is None:
             return False
         self._screen.say(f"exit code {code}, built in {self._seconds:.2f} s; {self._watched()}")
