@@ -119,3 +119,26 @@ def test_standard_input_cannot_be_followed() -> None:
     command = [sys.executable, "-m", "ktc", "run", "--watch", "-"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "--watch follows a file" in done.stderr
+
+
+def test_tests_run_again_after_each_save(folder: Path) -> None:
+    """Only the files that changed, or that use what changed; new files, too."""
+    head = "from words import WORD\nfrom testing import assert_equal\n"
+    test = head + "\n\ndef test_word():\n    assert_equal(WORD, {})\n"
+    (folder / "test_a.kpy").write_text(test.format('"one"'))
+    (folder / "test_b.kpy").write_text("def test_nothing():\n    pass\n")
+    watching = Watching(folder, "test", "--watch", "-j1")
+    assert "test_b.kpy::test_nothing" in watching.until("2 passed, 0 failed")
+    watching.until("Ctrl-C ends")
+    watching.save("words.kpy", 'alias WORD = "two"\n')
+    assert "test_b" not in watching.until("0 passed, 1 failed")
+    assert "1 other file is unchanged" in watching.until("Ctrl-C ends")
+    watching.save("test_a.kpy", test.format('"two"'))
+    watching.until("1 passed, 0 failed")
+    watching.until("Ctrl-C ends")
+    watching.save("test_c.kpy", "def test_new():\n    pass\n")
+    assert "test_c.kpy::test_new" in watching.until("1 passed, 0 failed")
+    watching.until("Ctrl-C ends")
+    watching.save("test_c.kpy", "def test_new():\n    past\n")
+    assert "test_c.kpy:2:5" in watching.until("0 passed, 1 failed")
+    assert watching.interrupt() == 130

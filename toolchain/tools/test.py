@@ -7,7 +7,7 @@ one did not or there is none.
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import field
 from functools import partial
@@ -28,7 +28,7 @@ from ktc.driver import guard
 from ktc.tools.checks.files import sources
 from ktc.tools.options import edition_option, search_option
 from ktc.tools.testing.discovery import PREFIX, Case
-from ktc.tools.testing.results import PASSED, Plan, Result
+from ktc.tools.testing.results import PASSED, FileResults, Plan, Result
 from ktc.tools.testing.selection import BadSelection, matches
 
 _GREEN, _RED, _BOLD, _RESET = "\x1b[32m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
@@ -51,6 +51,7 @@ class _Run:
 @click.option("-k", "selection", metavar="EXPRESSION", help="Run tests whose names match: 'add and not slow'.")
 @click.option("-x", "--fail-fast", "is_fast", is_flag=True, help="Stop at the first test that fails.")
 @click.option("--list", "lists", is_flag=True, help="List the tests, run none.")
+@click.option("--watch", "watches", is_flag=True, help="Run tests again when a file that they are built of changes.")
 @click.option("--json", "as_json", type=click.Path(path_type=Path), help="Write the results to a file (-: stdout).")
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the results as JUnit XML.")
 @click.option("-O", "--optimization-level", "level", type=click.IntRange(0, 3), help="Optimise: 0 to 3 (default 3).")
@@ -73,7 +74,7 @@ def test_command(
     paths: tuple[Path, ...], selection: str | None, lists: bool, as_json: Path | None, junit: Path | None,
     accelerators: str | None, jobs: int | None, is_verbose: bool, is_quiet: bool, is_fast: bool, seconds: float,
     level: int | None, defines: tuple[str, ...], search: tuple[Path, ...], checks_all: bool, checks: str | None,
-    edition: Edition | None,
+    edition: Edition | None, watches: bool,
 ) -> int:  # fmt: skip
     """Find and run tests: functions test_* in files test_*.kpy, and programs in docstrings.
 
@@ -89,27 +90,31 @@ def test_command(
     plan = Plan(options, is_fast, seconds, configs.color_enabled(sys.stdout.isatty()))
     run = _Run(plan, files, is_quiet, is_verbose, str(as_json) == "-")
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "test", "stage": "test"})
-    found, sink = _found(paths or (Path(),), selection or "", edition)
-    for problem in sink.diagnostics:
-        sys.stderr.write(render_text([problem], configs.color_enabled(sys.stderr.isatty())))
+    find = partial(_found, paths or (Path(),), selection or "", edition)
+    if watches:
+        from ktc.tools.testing.watching import Watch  # late: only with some options
+
+        return Watch(paths or (Path(),), find, partial(_work, run), lambda: crash).run()
+    found, code = find()
     if lists:
         for path, cases in found:
             for case in cases:
                 click.echo(f"{path}::{case.name}")
-        return int(sink.error_count > 0)
-    code = guard.run(partial(_work, run, found), lambda: crash)
+        return code
+    code = guard.run(partial(_work, run, found), lambda: crash) or code
     if as_json is not None:
         text = _as_json(run.results)
         click.echo(text, nl=False) if str(as_json) == "-" else as_json.write_text(text)
     if junit is not None:
         junit.write_bytes(_as_junit(run.results))
-    return code or int(sink.error_count > 0)
+    return code
 
 
-def _found(
-    paths: Sequence[Path], selection: str, edition: Edition | None
-) -> tuple[list[tuple[Path, list[Case]]], Sink]:
-    """Return the files with tests, and their tests; a file that is named has tests whatever its name is."""
+def _found(paths: Sequence[Path], selection: str, edition: Edition | None) -> tuple[list[tuple[Path, list[Case]]], int]:
+    """Return the files with tests, and their tests; a file that is named has tests whatever its name is.
+
+    Returns also the exit code: 1 if files have errors, which are shown.
+    """
     from ktc.tools.testing.running import discover  # late: only for some commands
 
     sink = Sink()
@@ -127,24 +132,31 @@ def _found(
                 raise click.BadParameter(str(error), param_hint="-k") from error
             if cases:
                 found.append((path, cases))
-    return found, sink
+    for problem in sink.diagnostics:
+        sys.stderr.write(render_text([problem], configs.color_enabled(sys.stderr.isatty())))
+    return found, int(sink.error_count > 0)
 
 
 def _is_chosen(id: str, name: str, required: str, selection: str) -> bool:
     return (not required or name == required) and (not selection or matches(selection, id))
 
 
-def _work(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> int:
-    """Run all files, each in a process; report in the order in which they end."""
+def _work(
+    run: _Run, found: Sequence[tuple[Path, list[Case]]], told: Callable[[FileResults], None] | None = None
+) -> int:  # fmt: skip
+    """Run all files, each in a process; report in the order in which they end, and tell `told`."""
     start = time.perf_counter()
+    run.results.clear()
     if not found:
         click.echo("no tests found", err=True)
         return 1
-    for results in _all(run, found):
-        run.results.extend(results)
-        for result in results:
+    for one in _all(run, found):
+        if told is not None:
+            told(one)
+        run.results.extend(one.results)
+        for result in one.results:
             _report(run, result)
-        if run.plan.is_fast and any(result.status != PASSED for result in results):
+        if run.plan.is_fast and any(result.status != PASSED for result in one.results):
             break
     bad = [result for result in run.results if result.status != PASSED]
     counts = f"{len(run.results) - len(bad)} passed, {len(bad)} failed"
@@ -154,7 +166,7 @@ def _work(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> int:
     return int(bool(bad))
 
 
-def _all(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> Iterator[list[Result]]:
+def _all(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> Iterator[FileResults]:
     from ktc.tools.testing.running import run_file  # late: only for some commands
 
     if len(found) == 1 or run.jobs == 1:
@@ -171,21 +183,21 @@ def _all(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> Iterator[list[R
                 future.cancel()
 
 
-def _run_guarded(plan: Plan, path: Path, cases: list[Case]) -> list[Result]:
+def _run_guarded(plan: Plan, path: Path, cases: list[Case]) -> FileResults:
     """Do the same on a large stack; an error of ktc itself is that of the file's tests."""
     from ktc.tools.testing.running import run_file  # late: only for some commands
 
-    results: list[Result] = []
+    results: list[FileResults] = []
 
     def work() -> int:
-        results.extend(run_file(plan, path, cases))
+        results.append(run_file(plan, path, cases))
         return 0
 
     facts = {"ktc": VERSION, "command": f"test {path}", "stage": "test"}
     code = guard.run(work, lambda: guard.Crash(configs.open_cache().folder, facts))
     if code:
-        return [Result(str(path), case, "error", message="ktc itself failed") for case in cases]
-    return results
+        return FileResults(path, [Result(str(path), case, "error", message="ktc itself failed") for case in cases])
+    return results[0]
 
 
 def _report(run: _Run, result: Result) -> None:

@@ -43,7 +43,7 @@ class FollowedFiles:
 
     def accept(self) -> None:
         """Take the files as they are now."""
-        self.follow({path: _digest(path) for path in self._digests})
+        self.follow({path: digest_of(path) for path in self._digests})
 
     def changed(self) -> bool:
         """Return whether a file differs; one that is missing or empty for a moment does not yet."""
@@ -57,7 +57,7 @@ class FollowedFiles:
         stamp = _stamp(path)
         if path in self._stamps and self._stamps[path] == stamp:
             return False
-        digest = _digest(path) if stamp is not None else None
+        digest = digest_of(path) if stamp is not None else None
         if digest == before:
             self._gone.pop(path, None)
             if stamp is None or stamp[0] < time.time_ns() - _RECENT_NANOSECONDS:
@@ -76,7 +76,7 @@ def _stamp(path: str) -> _Stamp:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _digest(path: str) -> str | None:
+def digest_of(path: str) -> str | None:
     """Return the digest of a file's content, as `Package.reads` has it."""
     try:
         with open(path, "rb") as file:

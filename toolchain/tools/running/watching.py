@@ -7,11 +7,9 @@ build replaces what the last one showed.
 
 import gc
 import signal
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from types import FrameType
 
 from ktc.base.version import VERSION
 from ktc.cli.task import Task
@@ -24,43 +22,15 @@ from ktc.emit.jit import MissingSymbols
 from ktc.emit.linking.commands import LinkOptions
 from ktc.tools.running.objects import link_options, objects_of, report_missing
 from ktc.tools.running.program import Program
+from ktc.tools.running.screen import Screen, interrupted_by
 
 _TURN_SECONDS = 0.01
 _LOOK_SECONDS = 0.05
 """How often a build looks whether its files have changed."""
-_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
 
 class Cancelled(BaseException):
     """A file changed during the build. No handler of `Exception` takes it."""
-
-
-class Screen:
-    """Where results are shown.
-
-    Args:
-        says: lines of ktc's own are written too.
-    """
-
-    def __init__(self, says: bool) -> None:
-        self._says, self._is_clear = says, True
-
-    def clear(self) -> None:
-        """Remove what the last build showed, once for each build."""
-        if not self._is_clear and sys.stdout.isatty():
-            sys.stdout.write(_CLEAR)
-            sys.stdout.flush()
-        self._is_clear = True
-
-    def begin(self) -> None:
-        """The next words replace those before."""
-        self._is_clear = False
-
-    def say(self, words: str) -> None:
-        """Write a line of ktc's own."""
-        if self._says:
-            sys.stderr.write(f"ktc: {words}\n")
-            sys.stderr.flush()
 
 
 class Watch:
@@ -76,22 +46,24 @@ class Watch:
 
     def run(self) -> int:
         """Work until Ctrl-C."""
-        before = signal.signal(signal.SIGTERM, _interrupt)
-        try:
-            while True:
-                code = self._built()
-                if code is None:
-                    continue
-                if self._program is None:
-                    self._screen.say(f"not built; {self._watched()}")
-                self._wait()
+        with interrupted_by(signal.SIGTERM):
+            try:
+                while True:
+                    self._once()
+            except KeyboardInterrupt:
+                return guard.INTERRUPTED
+            finally:
                 self._end()
-                self._screen.begin()
-        except KeyboardInterrupt:
-            return guard.INTERRUPTED
-        finally:
-            self._end()
-            signal.signal(signal.SIGTERM, before)
+
+    def _once(self) -> None:
+        """Build, run, and wait until a file changes."""
+        if self._built() is None:
+            return
+        if self._program is None:
+            self._screen.say(f"not built; {self._watched()}")
+        self._wait()
+        self._end()
+        self._screen.begin()
 
     def _built(self) -> int | None:
         """Build and start the program; return the exit code of the build, None if it was given up."""
@@ -185,7 +157,3 @@ class Watch:
         others = len(self._files) - 1
         more = f" and {others} other file{'s'[: others > 1]}" if others > 0 else ""
         return f"watching {self._task.options.root.name}{more}, Ctrl-C ends"
-
-
-def _interrupt(_: int, __: FrameType | None) -> None:
-    raise KeyboardInterrupt

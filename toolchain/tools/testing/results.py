@@ -1,5 +1,9 @@
 """What `ktc test` runs, and what became of it."""
 
+from collections.abc import Mapping
+from dataclasses import field
+from pathlib import Path
+
 from ktc.base.records import record
 from ktc.config import Options
 from ktc.tools.testing.discovery import Case
@@ -44,3 +48,16 @@ class Result:
     @property
     def id(self) -> str:
         return f"{self.file}::{self.case.name}"
+
+
+@record
+class FileResults:
+    """What became of the tests of one file.
+
+    Args:
+        reads: the files that their program was built of, as `syntax.loader.Package.reads`.
+    """
+
+    path: Path
+    results: list[Result]
+    reads: Mapping[str, str | None] = field(default_factory=dict)

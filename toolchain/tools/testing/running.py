@@ -28,7 +28,7 @@ from ktc.syntax.loader import read_source
 from ktc.syntax.parsing.parser import parse
 from ktc.tools.testing.discovery import Case, doctests, functions
 from ktc.tools.testing.harness import MARK, Harness, harness, module_of, operands
-from ktc.tools.testing.results import ERROR, FAILED, PASSED, Plan, Result
+from ktc.tools.testing.results import ERROR, FAILED, PASSED, FileResults, Plan, Result
 
 
 def discover(path: Path, sink: Sink, is_test: bool, edition: Edition | None = None) -> list[Case]:
@@ -46,8 +46,13 @@ def discover(path: Path, sink: Sink, is_test: bool, edition: Edition | None = No
     return [*found, *doctests(source.text, f"from {dotted} import *", module.edition)]
 
 
-def run_file(plan: Plan, path: Path, cases: Sequence[Case]) -> list[Result]:
+def run_file(plan: Plan, path: Path, cases: Sequence[Case]) -> FileResults:
     """Build and run the tests of a file."""
+    reads: dict[str, str | None] = {}
+    return FileResults(path, _results(plan, path, cases, reads), reads)
+
+
+def _results(plan: Plan, path: Path, cases: Sequence[Case], reads: dict[str, str | None]) -> list[Result]:
     name = str(path)
     unfit = [Result(name, case, ERROR, message=case.problem) for case in cases if case.problem]
     cases = [case for case in cases if not case.problem]
@@ -55,16 +60,18 @@ def run_file(plan: Plan, path: Path, cases: Sequence[Case]) -> list[Result]:
         return unfit
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "tests")
-        problem = _build(plan, path, cases, program)
+        problem = _build(plan, path, cases, program, reads)
         if problem:
             return [*unfit, *(Result(name, case, ERROR, message=problem) for case in cases)]
         return [*unfit, *_run(plan, name, cases, program)]
 
 
-def _build(plan: Plan, path: Path, cases: Sequence[Case], program: Path) -> str:
+def _build(
+    plan: Plan, path: Path, cases: Sequence[Case], program: Path, reads: dict[str, str | None]
+) -> str:  # fmt: skip
     """Build the program; return the errors as text. Operands are shown where their types can be written."""
     sink = Sink()
-    source = read_source(path, sink, False, {})
+    source = read_source(path, sink, False, reads)
     if source is not None:
         assign(source, plan.options.edition, sink)
     module = parse(source, sink, configs.open_cache()) if source is not None else None
@@ -72,12 +79,12 @@ def _build(plan: Plan, path: Path, cases: Sequence[Case], program: Path) -> str:
         return render_text(in_order(sink.diagnostics), plan.color)
     module.source = source
     shows = operands(module)
-    if shows and not _compiled(plan, harness(path, source, cases, shows), program):
+    if shows and not _compiled(plan, harness(path, source, cases, shows), program, reads):
         return ""
-    return _compiled(plan, harness(path, source, cases), program)
+    return _compiled(plan, harness(path, source, cases), program, reads)
 
 
-def _compiled(plan: Plan, made: Harness, program: Path) -> str:
+def _compiled(plan: Plan, made: Harness, program: Path, reads: dict[str, str | None]) -> str:
     sink, cache = Sink(), configs.open_cache()
     options = replace(plan.options, root=made.root, output=program)
     config = configs.resolve(options, sink, cache)
@@ -88,10 +95,14 @@ def _compiled(plan: Plan, made: Harness, program: Path) -> str:
     kept = build_cache.find(config, form, cache)
     try:
         if kept is not None:
+            reads.update(kept.reads)
             install(kept.data, program)
             return ""
         session = Session(config, cache, sink, overlays=made.overlays)
-        build(session)
+        try:
+            build(session)
+        finally:
+            reads.update(session.reads)
         _assemble(config, made, session.sink)
     except CompileError as error:
         return render_text(in_order(error.diagnostics), plan.color)
