@@ -77,6 +77,10 @@ def test_right_programs_are_not_reported(run: Run) -> None:
     assert out.endswith("81 81 10\nc d\n9\nall threads: 78400\nend\n")
 
 
+def test_kernels_of_the_library_are_not_reported(run: Run) -> None:
+    assert run(FOLDER / "library.kpy") == (0, "66.0 82.0\n6.0 9.0\n", [])
+
+
 def test_loops_whose_numbers_depend_on_each_other(run: Run) -> None:
     assert run(FOLDER / "neighbours.kpy") == (0, "0 1 0\n0 1 0\n0 1 0\nend\n", [])
 

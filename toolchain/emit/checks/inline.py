@@ -92,8 +92,11 @@ class Tests:
             place = self._place_of(one)
             if one.op == "ret":
                 self._leave(one)
-            elif place is not None and one.op == "call":
-                self._call(one, place)
+            elif one.op == "call":
+                if place is not None:
+                    self._call(one, place)
+                elif is_marker(one.callee):  # in a function of the library that is looked at by itself
+                    body.replaced[one.line] = ""
             elif place is not None and (access := access_of(one)) is not None:
                 self._access(one, access, place)
         return with_last_parts(body.text(), self._last, [_OWN])

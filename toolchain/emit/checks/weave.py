@@ -25,7 +25,7 @@ _HOOKS = {
     "fill": "void (i64, i64, i64, ptr)", "use": "void (i64, ptr)", "local": "void (i64, i64, ptr)",
     "local_read": "i64 (i64, i64, ptr)", "local_write": "void (i64, i64, ptr, i64)",
     "index": "void (i64, i64, i64, ptr)", "range": "void (i64, i64, ptr, ptr)",
-    "zero": "void (i64, ptr)", "shift": "void (i64, ptr)", "overflow": "void (ptr, ptr)",
+    "zero": "void (i64, ptr)", "shift": "void (i64, ptr)", "overflow": "void (ptr, ptr)", "library": "void ()",
     "stack": "void (ptr)", "barrier": "void (ptr)", "warp": "void (i64, ptr)", "lane": "void (i32, i32, ptr)",
     "exchange": "i32 (i32, i64, ptr)", "exchanged": "i32 (i32, i32, i32)", "record": "ptr ()",
     "leave": "void ()", "tire": "void ()", "host": "void (i64, i64, ptr)",
@@ -132,6 +132,8 @@ class _Module:
         nearest = Nearest(body, self._places)
         if is_ours or not nearest.has_any:
             self._calls(body, nearest, None)
+            if self._is_kernel and not is_ours and body.header.startswith("define void @"):
+                body.at_entry.append("  call void @__ktc_check_library()")
             return body.text()
         self._declared.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         self._declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
@@ -261,7 +263,8 @@ class Nearest:
     """Places of instructions.
 
     One that has only a place in the library, or the place of the whole function, has that of the next instruction in
-    its block.
+    its block, else that of the last one before, or the first of the function: what the library writes before it calls
+    a function of the program is read there.
     """
 
     def __init__(self, body: Body, places: Places) -> None:
@@ -280,12 +283,13 @@ class Nearest:
             if one.op in _ACCESSING and places.is_unchecked(one.dbg):
                 self.unchecked.add(one.line)
         before: Place | None = None
+        first = next((place for one in body.instructions if (place := self._found[one.line]) is not None), None)
         for one in body.instructions:
             if self._found[one.line] is not None:
                 before = self._found[one.line]
             elif one.dbg:
-                self._found[one.line] = before or places.of(one.dbg)
-        self.has_any = before is not None
+                self._found[one.line] = before or places.of(one.dbg) or first
+        self.has_any = first is not None
 
     def of(self, one: Instruction) -> Place | None:
         """Return the place of an instruction; None if it is not to be looked at."""

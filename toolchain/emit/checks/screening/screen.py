@@ -82,6 +82,8 @@ def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -
     body = Body(module.at(at))
     has_warps = _looked_at(body)
     places = Nearest(body, Places(module.nodes()))
+    if not places.has_any:
+        raise Unscreened("it is the library's")
     made = _Kernel(body, Pointers(body, constants_of(module), unwatched), places.of, variables, is_inside)
     module.entities[at] = made.text()
     module.drop_declarations(is_marker)
