@@ -78,6 +78,24 @@ struct Router(Copyable):
         return self.match(2)
 
 
+def all_of_bool(a: Bool) -> Int:
+    match a:
+        case True:
+            return 1
+        case False:
+            return 0
+
+
+def all_of_pairs(a: Bool, b: Bool) -> Int:
+    match (a, b):
+        case (True, x):
+            return 1 if x else 5
+        case (False, True):
+            return 0
+        case (False, False):
+            return 7
+
+
 def main():
     for i in [0, 1, 2, -4, 9]:
         print(size(i), end=" ")
@@ -134,3 +152,4 @@ def main():
         raise Error(t"bad {x}")
     except e:
         print(e)
+    print(all_of_bool(True), all_of_bool(False), all_of_pairs(True, False), all_of_pairs(False, False))

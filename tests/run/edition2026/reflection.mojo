@@ -1,6 +1,6 @@
 """What types are called and made of: `reflect[T]`."""
 
-from std.reflection import reflect
+from std.reflection import SourceLocation, call_location, reflect, source_location
 
 
 @fieldwise_init
@@ -49,6 +49,16 @@ def second():
             print(reflect[P].field_names()[i], "=", reflect[T].name())
 
 
+@always_inline
+def here() -> Int:
+    return call_location().line()
+
+
+@always_inline
+def where() -> SourceLocation:
+    return call_location()
+
+
 def main():
     first()
     second()
@@ -56,3 +66,4 @@ def main():
     dump(p)
     print(count_strings[P]())
     print(reflect[Tuple[Int, Bool]].base_name(), reflect[Optional[P]].base_name())
+    print(source_location().line() - here(), where().column(), source_location().file_name() == where().file_name())

@@ -1,17 +1,19 @@
 """`match`: the body of the first case whose pattern fits a value.
 
 Input: the statement. Output: one block for each case, which control leaves where the pattern or the guard does not fit,
-and one around all, which it leaves behind the body that ran. A name of a pattern is declared as by `var`.
+and one around all, which it leaves behind the body that ran. A name of a pattern is declared as by `var`. Cases that
+compare Bools, also inside tuples, may fit all values; the last of them is not tested.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import materialization
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.expressions import conditions
-from ktc.elaborate.model.declarations import Scope
-from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.declarations import Scope, Ty
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.types import ParameterPack, StructTy
 from ktc.elaborate.model.values import Place, Var
 from ktc.elaborate.statements import blocks
@@ -22,6 +24,11 @@ from ktc.syntax import ast
 _SUBJECT = "the value of match"
 """The name of the value in the cases; no name of a program has spaces."""
 
+_MAX_TRUTHS = 8
+"""Of how many Bools in a value all combinations are tried."""
+
+Path = tuple[int, ...]
+
 
 def match(body: Body, node: ast.Match) -> None:
     """Elaborate `match`."""
@@ -31,13 +38,13 @@ def match(body: Body, node: ast.Match) -> None:
     outer, body.frame.scope = body.frame.scope, Scope(body.frame.scope, "block", {}, body=body)
     body.frame.scope.names[_SUBJECT] = Var(_SUBJECT, held.ty, held, body.at(node.subject), "with", body=body)
     before, after = set(body.assignments.assigned), set(body.assignments.assigned)
-    done = body.fresh()
+    done, last = body.fresh(), _last_needed(body.elab, node.cases, held.ty)
     body.open()
     try:
-        for case in node.cases:
+        for number, case in enumerate(node.cases):
             body.assignments.assigned = set(before)
             _check_size(body, held, case.pattern)
-            _case(body, case, done)
+            _case(body, case, done, fits=number == last)
             after |= body.assignments.assigned
             if body.dead:
                 break  # the pattern before fits everything
@@ -60,8 +67,12 @@ def _check_size(body: Body, value: Place, pattern: ast.CasePattern) -> None:
         body.fail(Code.TYPE_MISMATCH, text, body.at(pattern))
 
 
-def _case(body: Body, case: ast.Case, done: int) -> None:
-    """Emit the block of a case."""
+def _case(body: Body, case: ast.Case, done: int, fits: bool) -> None:
+    """Emit the block of a case.
+
+    Args:
+        fits: whether its pattern fits whatever the cases before leave.
+    """
     label = body.fresh()
 
     def skip() -> None:
@@ -75,7 +86,7 @@ def _case(body: Body, case: ast.Case, done: int) -> None:
 
     body.open()
     subject = ast.Name(case.pattern.start, case.pattern.end, _SUBJECT)
-    test = _test(case.pattern, subject)
+    test = None if fits else _test(case.pattern, subject)
     if test is not None:
         _unless(body, test, skip)
     if not body.dead:
@@ -137,3 +148,48 @@ def _declarations(pattern: ast.CasePattern, subject: ast.Expr) -> list[ast.Stmt]
         return [ast.VarDecl(pattern.start, pattern.end, "var", name, None, subject)]
     parts = enumerate(pattern.parts if pattern.kind == "tuple" else ())
     return [one for at, part in parts for one in _declarations(part, _item(part, subject, at, "tuple"))]
+
+
+def _last_needed(elab: Elaboration, cases: Sequence[ast.Case], ty: Ty) -> int | None:
+    """Return the number of the first case with which the cases without guards fit all values; None if none does."""
+    tested: set[Path] = set()
+    for case in cases:
+        _collect(case.pattern, (), tested)
+    paths = sorted(tested)
+    if len(paths) > _MAX_TRUTHS or any(not _is_bool(elab, ty, path) for path in paths):
+        return None
+    left = [dict(zip(paths, truths, strict=True)) for truths in product((True, False), repeat=len(paths))]
+    for number, case in enumerate(cases):
+        if case.guard is None:
+            left = [truths for truths in left if not _fits(case.pattern, (), truths)]
+        if not left:
+            return number
+    return None
+
+
+def _collect(pattern: ast.CasePattern, path: Path, found: set[Path]) -> None:
+    """Add the places in a value that a pattern compares with `True` or `False`."""
+    if isinstance(pattern.value, ast.BoolLit):
+        found.add(path)
+    for at, part in enumerate(pattern.parts):
+        _collect(part, path if pattern.kind == "or" else (*path, at), found)
+
+
+def _is_bool(elab: Elaboration, ty: Ty, path: Path) -> bool:
+    """Return whether the value at a place is a `Bool`."""
+    for at in path:
+        pack = ty.params[0] if isinstance(ty, StructTy) and ty.params else None
+        item = pack.items[at] if isinstance(pack, ParameterPack) and at < len(pack.items) else None
+        if not isinstance(item, Ty):
+            return False
+        ty = item
+    return ty is well_known.library_type(elab, "Bool")
+
+
+def _fits(pattern: ast.CasePattern, path: Path, truths: Mapping[Path, bool]) -> bool:
+    """Return whether a pattern fits all values with some Bools; False if that depends on more than these."""
+    if pattern.kind == "equal":
+        return isinstance(pattern.value, ast.BoolLit) and truths[path] == pattern.value.value
+    if pattern.kind == "or":
+        return any(_fits(part, path, truths) for part in pattern.parts)
+    return all(_fits(part, (*path, at), truths) for at, part in enumerate(pattern.parts))

@@ -58,7 +58,7 @@ _UNTIL_2025 = {
 _ARGUMENT = "__llvm_arg_metadata"
 
 
-_LOCATION = "__call_location"
+_LOCATION = "call_location"
 """What a function has in its text that asks where it is called."""
 
 
@@ -148,7 +148,7 @@ def _set_edition(fn: FunctionInfo, decorator: ast.Decorator) -> None:
 def _asks_where(fn: FunctionInfo) -> bool:
     """Return whether a function asks where it is called; the text of a library module is not read to know it."""
     module = fn.module
-    if module.is_library and _LOCATION not in module.scope.names:
+    if module.is_library and f"__{_LOCATION}" not in module.scope.names:
         return False
     return module.reads_outer_call_location or module.source.text.find(_LOCATION, fn.node.start, fn.node.end) >= 0
 
