@@ -105,7 +105,7 @@ def test_a_stray_form_has_a_fix(program_cache: Path, tmp_path: Path) -> None:
     words = ["check", "--edition", "2026", "--format", "json", str(path)]
     found = [json.loads(line) for line in run_ktc(words, program_cache, tmp_path).stdout.splitlines()]
     assert [one["fixes"][0]["title"] for one in found] == [
-        "write 'comptime'", "write 'def'", "write the convention of edition 2026", "write 'comptime'",
+        "write 'comptime'", "write 'def'", "write 'var'", "write 'comptime'",
     ]  # fmt: skip
     run_ktc(["check", "--edition", "2026", "--fix", str(path)], program_cache, tmp_path)
     assert "comptime N = 2\n\n\ndef f(var x: Int) -> Int:" in path.read_text("utf-8")

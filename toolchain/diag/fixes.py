@@ -12,6 +12,7 @@ from ktc.diag.source import Source, Span
 
 _DID_YOU_MEAN = re.compile(r"did you mean ((?:'[\w.]+'(?:, | or )?)+)\?")
 _WRITE = re.compile(r"write '([^'…]*)'(?: or '([^'…]*)')?(?:;.*)?")
+_RENAMED = re.compile(r"write '([^\W\d]\w*)'")
 _WRITTEN_AROUND = re.compile(r"write '(\w+)\(\.\.\.\)' to convert it")
 _QUOTED = re.compile(r"'([^']+)'")
 _WORD = re.compile(r"[^\W\d]\w*\Z")
@@ -65,6 +66,9 @@ def fixes(diagnostic: Diagnostic) -> list[Fix]:
         return [Fix(f"write '{one}'", (Edit(place, one),), False) for one in _QUOTED.findall(found[1])] if place else []
     if (found := _WRITTEN_AROUND.match(help)) is not None:
         return [Fix(f"convert to '{found[1]}'", (Edit(span, f"{found[1]}({_text(span)})"),), False)]
+    found = _RENAMED.fullmatch(help) if diagnostic.code is Code.WRONG_EDITION else None
+    if found is not None and (place := _last_word(span)) is not None and "." not in found[1]:
+        return [Fix(f"write '{found[1]}'", (Edit(place, found[1]),), True)]
     return _written(diagnostic, span)
 
 

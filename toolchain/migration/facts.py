@@ -193,7 +193,9 @@ class Recorder:
             base = func.base if isinstance(func, ast.Subscript) else func.value
             found = _find(body, base.id) if isinstance(base, ast.Name) else None
             if isinstance(found, Var):
+                kind = well_known.materialized(body.elab, found.ty, False)
                 facts.structs.setdefault((base.start, base.end), set()).add(_struct(found.ty))
+                facts.types.setdefault((base.start, base.end), set()).add(written_type(body.elab, kind))
             func = base
 
     def finish(self) -> None:

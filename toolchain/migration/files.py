@@ -13,6 +13,7 @@ from ktc.base.records import replace
 from ktc.config import Options
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink
+from ktc.diag.fixes import applied, fixes
 from ktc.diag.source import Source
 from ktc.migration import table
 from ktc.migration.changes import Changes, Rewrite
@@ -20,6 +21,7 @@ from ktc.migration.facts import Facts, Recorder
 from ktc.migration.migrate import fill
 from ktc.migration.plan import Plan
 from ktc.migration.reading import Reading
+from ktc.syntax import ast
 from ktc.syntax.edition_evidence import LIBRARY_MODULES
 from ktc.syntax.edition_names import EditionNames, read
 from ktc.syntax.editions import SUFFIXES, assign
@@ -28,6 +30,9 @@ from ktc.syntax.parsing.lalr import Parser
 from ktc.syntax.parsing.tables import Tables
 from ktc.tools.checks.checking import check_file
 
+_ROUNDS = 3
+_ENDS = (*SUFFIXES, *(f"/__init__{suffix}" for suffix in SUFFIXES))
+"""What the name of a module's file ends with."""
 _OLD = ChosenEdition(Edition.Y2025, "it is migrated")
 _NEW = ChosenEdition(Edition.Y2026, "it was migrated")
 
@@ -81,6 +86,7 @@ def migrate(paths: Sequence[Path], options: Options, tables: Tables, library: Pa
     }
     for one in done:
         if one.text is not None and one.changes is not None:
+            _rename_rest(one, options, texts)
             noted = [*_noted(one)]
             lines = {look.line for look in noted}  # a note says more than the error that follows from it
             rest = [look for look in _remaining(one, options, texts) if look.line not in lines]
@@ -137,7 +143,7 @@ def _planned(
     facts = recorder.files.get(module.source.path, Facts())
     raising = frozenset(recorder.raises(set()))
     read = Reading(text, module, tables)
-    plan = Plan(module.source.path, read, facts, Changes(text), raising, names, _own_modules(path))
+    plan = Plan(module.source.path, read, facts, Changes(text), raising, names, _own_modules(path), _known(module))
     fill(plan)
     return Migrated(path, source, plan.changes.applied(), changes=plan.changes)
 
@@ -147,9 +153,27 @@ def _own_modules(path: Path) -> frozenset[str]:
     folder = os.path.dirname(os.path.abspath(path))
     return frozenset(
         name for name in LIBRARY_MODULES
-        if os.path.isdir(os.path.join(folder, name))
-        or any(os.path.isfile(os.path.join(folder, name + suffix)) for suffix in SUFFIXES)
+        if any(os.path.isfile(os.path.join(folder, name + end)) for end in _ENDS)
     )  # fmt: skip
+
+
+_USUAL = (
+    "List", "Dict", "Set", "Optional", "Tuple", "Array", "String", "StaticString", "Int", "UInt", "Bool", "SIMD",
+    "Scalar", "DType", "bool", "True", "False", "BFloat16", "Error", "Pointer", "Span", "MutAnyOrigin", "NoneType",
+    *(f"{kind}{bits}" for kind in ("Int", "UInt", "int", "uint") for bits in (8, 16, 32, 64, 128, 256)),
+    *(f"{kind}{bits}" for kind in ("Float", "float") for bits in (16, 32, 64)), "index", "int", "uint", "bfloat16",
+)  # fmt: skip
+"""Names of types, and of what stands in their parameters, that need no import."""
+
+
+def _known(module: ast.Module) -> frozenset[str]:
+    """Return the names that types in a text can have."""
+    names = {*_USUAL}
+    for node in module.body:
+        if isinstance(node, ast.FromImport):
+            names |= {new or name for name, new in node.names}
+        names.add(getattr(node, "name", ""))
+    return frozenset(names)
 
 
 def _noted(one: Migrated) -> Iterator[Look]:
@@ -159,6 +183,19 @@ def _noted(one: Migrated) -> Iterator[Look]:
     for note in one.changes.notes:
         line, column = after.position(one.changes.moved(note.start))
         yield Look(line, column, note.text, note.rewrite.name)
+
+
+def _rename_rest(one: Migrated, options: Options, texts: dict[str, Source]) -> None:
+    """Write the new names of members whose type is known only in edition 2026."""
+    for _ in range(_ROUNDS):
+        edits = []
+        for error in _errors(one.path, options, texts):
+            if error.code is Code.WRONG_EDITION and error.span is not None and error.span.source.path == str(one.path):
+                edits += [fix.edits[0] for fix in fixes(error)[:1] if fix.is_safe]
+        if not edits or one.text is None:
+            break
+        one.text = applied(edits[0].span.source, edits)
+        texts[os.path.abspath(one.path)] = Source(str(one.path), one.text, edition=_NEW)
 
 
 def _remaining(one: Migrated, options: Options, texts: Mapping[str, Source]) -> Iterator[Look]:

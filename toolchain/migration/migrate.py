@@ -43,7 +43,7 @@ RULES: Mapping[type[ast.Node], tuple[Rule, ...]] = MappingProxyType({
     ast.ListLit: (displays.operand,),
     ast.Call: (
         members.method, members.otherwise, pointers.writes, indices.length, displays.list_call, closures.passed,
-        numbers.signed_id,
+        numbers.signed_id, members.shown,
     ),
     ast.VarDecl: (displays.display,),
     ast.Assign: (displays.display,),

@@ -45,7 +45,7 @@ def check_shared(body: Body, instance: Instance, values: Values, slots: Sequence
 def _is_origin(node: ast.Expr | None) -> bool:
     while isinstance(node, ast.Subscript):
         node = node.base
-    return isinstance(node, ast.Name) and node.id in ("Origin", "MutOrigin", "ImmutOrigin")
+    return isinstance(node, ast.Name) and node.id in ("Origin", "MutOrigin", "ImmutOrigin", "ImmOrigin")
 
 
 def _variable(body: Body, arg: ast.Param, value: Result, name: str) -> nodes.Local | None:

@@ -93,7 +93,10 @@ def borrowed_arguments(fn: FunctionInfo) -> BorrowedArguments:
     return known
 
 
-_ANYWHERE = frozenset(("MutAnyOrigin", "ImmutAnyOrigin", "MutableAnyOrigin", "ImmutableAnyOrigin"))
+_ANYWHERE = frozenset((
+    "MutAnyOrigin", "ImmutAnyOrigin", "MutableAnyOrigin", "ImmutableAnyOrigin", "MutUnsafeAnyOrigin",
+    "ImmUnsafeAnyOrigin", "UnsafeAnyOrigin", "AnyOrigin",
+))  # fmt: skip
 
 
 def points_anywhere(fn: FunctionInfo) -> bool:
@@ -103,7 +106,7 @@ def points_anywhere(fn: FunctionInfo) -> bool:
 
 _PLACES = frozenset(("origin_of", "__origin_of", "type_of", "__type_of"))
 """What takes a place of memory in a type."""
-_VIEWS = frozenset(("StringSlice", "Span", "Pointer"))
+_VIEWS = frozenset(("StringSlice", "StringSpan", "Span", "Pointer"))
 
 
 def unlinked_arguments(fn: FunctionInfo) -> tuple[int, ...]:

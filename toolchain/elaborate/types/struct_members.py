@@ -367,7 +367,7 @@ def value_parameters(info: StructInfo) -> tuple[int, ...]:
 
 def is_view(info: StructInfo) -> bool:
     """Return whether a struct refers to values of somebody else: it has an origin among its parameters."""
-    return any({"Origin", "MutOrigin", "ImmutOrigin"} & names_in(param.type) for param in info.node.params)
+    return any({"Origin", "MutOrigin", "ImmutOrigin", "ImmOrigin"} & names_in(param.type) for param in info.node.params)
 
 
 def is_only_moved(elab: Elaboration, ty: object) -> bool:

@@ -92,6 +92,8 @@ def _without(plan: Plan, decorator: ast.Decorator) -> None:
 def _is_plain(plan: Plan, node: ast.FunctionDecl) -> bool:
     """Return whether a `@parameter` function is only called, or passed to functions that take an argument now."""
     outer = plan.read.function(node)
+    if any(not plan.read.uses_in(name, node) for name in plan.facts.closures.get(node.start, {})):
+        return False  # it calls a closure that is a parameter, and captures what that one captures
     for one in plan.read.uses.get(node.name, ()):
         if outer is None or not outer.start <= one.start < outer.end or node.start <= one.start < node.end:
             continue

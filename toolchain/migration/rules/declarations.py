@@ -159,7 +159,7 @@ def _shown(plan: Plan, node: ast.StructDecl, known: set[str]) -> None:
         _without_trait(plan, node, one)
     for name, new in (("__str__", "write_to"), ("__repr__", "write_repr_to")):
         method = methods.get(name)
-        if method is None or not old:
+        if method is None or (not old and new in methods) or len(method.args) != 1:
             continue
         if new in methods:
             text = f"the text of a '{node.name}' comes from '{new}' in edition 2026, not from '{name}'"

@@ -1,5 +1,7 @@
 """Lists: their displays are arrays in edition 2026 where no type is written."""
 
+import re
+
 from ktc.migration import table
 from ktc.migration.plan import Plan
 from ktc.syntax import ast
@@ -8,16 +10,46 @@ from ktc.syntax import ast
 def display(plan: Plan, node: ast.VarDecl | ast.Assign) -> None:
     """A list display that declares a variable is a List in edition 2025, and an Array in edition 2026."""
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-    if node.type is not None or not isinstance(node.value, ast.ListLit) or not isinstance(target, ast.Name):
+    if (
+        node.type is not None
+        or not isinstance(target, ast.Name)
+        or (isinstance(node, ast.VarDecl) and node.kind == "ref")
+    ):
         return
-    if isinstance(node, ast.Assign) and len(node.targets) != 1:
+    if (isinstance(node, ast.Assign) and len(node.targets) != 1) or not _has_list(node.value):
         return
     types = plan.facts.variables.get(target.start, set())
     kind = next(iter(types)) if len(types) == 1 else ""
-    if kind.startswith("List["):
+    if "List[" in kind and _is_known(plan, kind):
         plan.changes.insert(table.DISPLAY, target.end, f": {kind}")
-    elif not types or any(one.startswith("List[") or not one for one in types):
+    elif isinstance(node.value, ast.ListLit) and (
+        not types or all(one.startswith("List[") or not one for one in types)
+    ):
+        plan.changes.insert(table.DISPLAY, target.end, ": List")
+    elif not types or any("List[" in one or not one for one in types):
         plan.changes.note(table.DISPLAY, target.start, f"write the type of '{target.id}': without it, it is an Array")
+
+
+def _has_list(node: ast.Expr | None) -> bool:
+    """Return whether a value is a list display, or a display or tuple of one."""
+    match node:
+        case ast.ListLit():
+            return True
+        case ast.TupleLit(items=items) | ast.SetLit(items=items):
+            return any(map(_has_list, items))
+        case ast.DictLit(items=pairs):
+            return any(_has_list(key) or _has_list(value) for key, value in pairs)
+        case ast.Ternary(then=then, orelse=orelse):
+            return _has_list(then) or _has_list(orelse)
+    return False
+
+
+def _is_known(plan: Plan, kind: str) -> bool:
+    """Return whether the text can write a type: it has all names in it."""
+    return all(word in plan.known for word in _WORD.findall(kind))
+
+
+_WORD = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w*=)")
 
 
 def operand(plan: Plan, node: ast.ListLit) -> None:
@@ -27,7 +59,10 @@ def operand(plan: Plan, node: ast.ListLit) -> None:
     if not kind and isinstance(parent, ast.Binary):
         kind = plan.facts.type_of(parent)
     if isinstance(parent, ast.Attribute | ast.Binary) and kind.startswith("List["):
-        plan.changes.wrap(table.DISPLAY, node.start, node.end, f"{kind}(", ")")
+        if node.items:
+            plan.changes.wrap(table.DISPLAY, node.start, node.end, f"{kind}(", ")")
+        else:
+            plan.changes.replace(table.DISPLAY, node.start, node.end, f"{kind}()")
 
 
 def list_call(plan: Plan, node: ast.Call) -> None:

@@ -32,21 +32,52 @@ def _launch(
     plan.changes.replace(table.LAUNCH, base.name_start, base.name_start + len(base.name), name)
     if len(func.args) == 2 and plan.read.of(func.args[0]) == plan.read.of(func.args[1]):
         plan.changes.replace(table.LAUNCH, kernel.end, func.args[1].end)
-    found = plan.facts.named.get((kernel.start, kernel.end))
-    base_kernel = kernel
-    while found is None and isinstance(base_kernel, ast.Subscript):
-        base_kernel = base_kernel.base
-        found = plan.facts.named.get((base_kernel.start, base_kernel.end))
-    decl = next(
-        (one for one in plan.read.nodes if isinstance(one, ast.FunctionDecl) and found == (plan.path, one.start)), None
-    )
-    if decl is None and isinstance(base_kernel, ast.Name):
-        decls = [
-            one for one in plan.read.module.body if isinstance(one, ast.FunctionDecl) and one.name == base_kernel.id
-        ]
-        decl = decls[0] if len(decls) == 1 else None
-    if decl is not None:
+    for decl in _kernels_of(plan, kernel):
         kernels.setdefault(decl, []).append(node)
+
+
+def _kernels_of(plan: Plan, node: ast.Expr) -> list[ast.FunctionDecl]:
+    """Return the kernels of this file that an expression names; several if it is a parameter of the function around."""
+    while isinstance(node, ast.Subscript):
+        node = node.base
+    if not isinstance(node, ast.Name):
+        return []
+    for outer in plan.read.around(node):
+        if isinstance(outer, ast.FunctionDecl):
+            for index, param in enumerate(outer.params):
+                if param.name == node.id:
+                    _widen(plan, param)
+                    return [one for given in _given(plan, outer, index, param.name) for one in _kernels_of(plan, given)]
+    found = plan.facts.named.get((node.start, node.end))
+    decls = [one for one in plan.read.nodes if isinstance(one, ast.FunctionDecl)]
+    exact = [one for one in decls if found == (plan.path, one.start)]
+    named = [one for one in decls if one.name == node.id and plan.read.parents.get(one) is plan.read.module]
+    values = [one.value for one in plan.read.nodes if isinstance(one, ast.Alias) and one.name == node.id]
+    if not exact and not named and len(values) == 1 and values[0] is not None:
+        return _kernels_of(plan, values[0])
+    return exact or (named if len(named) == 1 else [])
+
+
+def _given(plan: Plan, function: ast.FunctionDecl, index: int, name: str) -> list[ast.Expr]:
+    """Return what uses of a function give for one of its parameters."""
+    found = []
+    for use in plan.read.uses.get(function.name, ()):
+        parent = plan.read.parents.get(use)
+        if isinstance(parent, ast.Subscript) and parent.base is use:
+            found += [one.value for one in parent.keywords if one.name == name] or [*parent.args[index : index + 1]]
+    return found
+
+
+def _widen(plan: Plan, param: ast.Param) -> None:
+    """Give the type of a kernel that is a parameter scalars of fixed width."""
+    kind = param.type
+    if isinstance(kind, ast.Name):
+        aliases = [one.value for one in plan.read.nodes if isinstance(one, ast.Alias) and one.name == kind.id]
+        kind = aliases[0] if len(aliases) == 1 else None
+    for arg in kind.args if isinstance(kind, ast.FunctionType) else ():
+        text = plan.read.of(arg.type) if arg.type is not None else ""
+        if arg.type is not None and text in _WIDE:
+            plan.changes.replace(table.KERNEL, arg.type.start, arg.type.end, _WIDE[text])
 
 
 def _of_compiled(plan: Plan, kernels: dict[ast.FunctionDecl, list[ast.Call]]) -> None:

@@ -68,12 +68,35 @@ def otherwise(plan: Plan, node: ast.Call) -> None:
                 plan.changes.replace(table.METHOD, one.start, one.start + len("ptr"), "unsafe_ptr")
     if not isinstance(func, ast.Attribute):
         return
+    if func.name in ("__str__", "__repr__") and not node.args and plan.facts.struct_of(func.value) in _SHOWN:
+        _look_at_text(plan, func.value, func.name == "__repr__")
     if func.name == "__str__" and not node.args and plan.facts.struct_of(func.value) in _SHOWN:
         plan.changes.replace(table.METHOD, node.start, node.end, "String(", (func.value.start, func.value.end), ")")
     if func.name == "__repr__" and not node.args and plan.facts.struct_of(func.value) in _SHOWN:
         plan.changes.replace(table.METHOD, node.start, node.end, "repr(", (func.value.start, func.value.end), ")")
     if "List.resize" in plan.facts.meant(node) and len(node.args) == 2:
         plan.changes.insert(table.METHOD, node.args[1].start, "fill=")
+
+
+def shown(plan: Plan, node: ast.Call) -> None:
+    """`repr(x)`, `print(list)`: the texts of some values differ."""
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    for one in node.args if name in ("print", "String", "repr") else ():
+        kind = plan.facts.struct_of(one)
+        if kind in _CONTAINERS if name != "repr" else kind not in ("", *_TEXTS):
+            _look_at_text(plan, one, name == "repr")
+
+
+_CONTAINERS = frozenset(("List", "Dict", "Set", "Optional", "Slice"))
+_TEXTS = ("String", "StringLiteral", "StringSlice")
+_SAME_TEXT = re.compile(r"(?:List|Optional|Set)\[(?:Int|Bool)\]|Dict\[Int, (?:Int|Bool)\]")
+
+
+def _look_at_text(plan: Plan, node: ast.Expr, is_source: bool) -> None:
+    """Note a value whose text differs in edition 2026, which quotes no texts in it and names no types of scalars."""
+    if is_source or not _SAME_TEXT.fullmatch(plan.facts.type_of(node)):
+        text = "the text of this value is another one in edition 2026: look at what is printed"
+        plan.changes.note(table.SHOWN, node.start, text)
 
 
 def escapes(plan: Plan, node: ast.StrLit | ast.FString) -> None:

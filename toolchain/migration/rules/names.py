@@ -146,6 +146,11 @@ def _listed(names: list[str]) -> str:
 def plain_import(plan: Plan, node: ast.Import) -> None:
     """`import math`, whose uses are `math.pi`."""
     for name, alias in node.names:
+        if name.startswith(".") and len(node.names) == 1:
+            dots = len(name) - len(name.lstrip("."))
+            package, _, last = name[dots:].rpartition(".")
+            shown = f"from {name[:dots]}{package} import {last}" + (f" as {alias}" if alias else "")
+            plan.changes.replace(table.IMPORT, node.start, node.end, shown)
         if not _is_library(plan, name):
             continue
         new = module_2026(name)

@@ -43,6 +43,9 @@ def conversion(plan: Plan, node: ast.Node) -> None:
     if isinstance(node, ast.Call) and all(name.endswith(".__init__") for name in plan.facts.meant(node)):
         return
     kind = next(iter(kinds)) if len(kinds) == 1 else _generic_scalar(plan, node, kinds)
+    if _is_target(plan, node):
+        _given_to(plan, node, kind)
+        return
     if not kind:
         plan.changes.note(table.CONVERSION, node.start, "convert the value: edition 2026 does not do so by itself")
         return
@@ -52,18 +55,39 @@ def conversion(plan: Plan, node: ast.Node) -> None:
             plan.changes.replace(table.CONVERSION, start, end, f"{kind}(", (one.start, one.end), ")")
 
 
+def _given_to(plan: Plan, node: ast.Node, kind: str) -> None:
+    """Convert the value that a place among several gets: `a[0], b = 1, 2`."""
+    targets = plan.read.parents.get(node)
+    whole = plan.read.parents.get(targets) if targets is not None else None
+    if isinstance(targets, ast.TupleLit) and isinstance(whole, ast.Assign) and isinstance(whole.value, ast.TupleLit):
+        places = [at for at, one in enumerate(targets.items) if one is node]
+        if kind and places and len(whole.value.items) == len(targets.items):
+            value = whole.value.items[places[0]]
+            plan.changes.wrap(table.CONVERSION, value.start, value.end, f"{kind}(", ")")
+
+
+def _is_target(plan: Plan, node: ast.Node) -> bool:
+    """Return whether a value is assigned to a place, here one of several."""
+    parent = plan.read.parents.get(node)
+    if isinstance(parent, ast.TupleLit):
+        node, parent = parent, plan.read.parents.get(parent)
+    return isinstance(parent, ast.Assign) and any(one is node for one in parent.targets)
+
+
 def _converted(plan: Plan, node: ast.Node, kind: str) -> Sequence[ast.Node]:
     """Return what is converted at a place: an operator stands for its operands, a comprehension for its items."""
     match node:
         case ast.Comprehension(value=None):
             return [node.item]
         case ast.Comprehension():
-            return [one for one in (node.item, node.value) if one is not None and _is_whole(plan, one)]
+            return [node.value] if node.value is not None and _is_whole(plan, node.value) else [node.item]
         case ast.Binary(left=left, right=right) if not _is_whole(plan, node):
             found = [one for one in (left, right) if _is_whole(plan, one)]
             return found if len(found) == 1 else []
         case ast.Compare(first=first, rest=rest):
             return [one for one in (first, *rest) if _is_whole(plan, one)]
+        case ast.AugAssign(value=value):
+            return [value]
         case ast.ListLit() | ast.DictLit() | ast.SetLit() | ast.TupleLit():
             return []
     return [node]
