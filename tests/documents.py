@@ -4,6 +4,8 @@ A comment in front of a fenced block says where its text comes from:
 
     <!-- program: examples/saxpy.kpy -->            a whole file
     <!-- program: examples/reduction.kpy sum_by_tree, main -->   declarations of it at the top level; `imports` too
+    <!-- program: examples/saxpy.mojo main -->     the same in edition 2026; the site shows `saxpy.kpy`, in edition 2025,
+                                                   behind a tab
     <!-- output: ktc run examples/saxpy.kpy -->     what a command prints, run in the project; exit code 0
     <!-- output 1: ktc check bad.kpy -->            the same with another exit code
     <!-- output: head 12: ktc emit ... -->          its first lines only; the rest is an ellipsis
@@ -26,6 +28,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from declared import declared
 from programs import run_ktc
 
 ROOT = Path(__file__).parents[1]
@@ -91,32 +94,6 @@ def commands(page: Path) -> list[str]:
     fenced = re.sub(r"^```.*?\n(.*?)^```$", lambda found: re.sub("(?m)^", "    ", found[1]), text, flags=_LINES)
     shown = re.findall(r"^    (?:\$ )?((?:[A-Z_]+=\S* )*ktc [^\n]*)$|`((?:[A-Z_]+=\S* )*ktc [^`\n]*)`", fenced, _LINES)
     return [re.split(r" {2,}| [#|&>]", "".join(one))[0] for one in shown]
-
-
-def declared(source: str, names: list[str]) -> str:
-    """Return declarations at the top level of a program, with their decorators.
-
-    Raises:
-        ValueError: it has no declaration of that name.
-    """
-    lines = source.splitlines()
-    parts = []
-    for name in names:
-        if name == "imports":
-            parts.append("\n".join(line for line in lines if re.match(r"(from|import) ", line)))
-            continue
-        pattern = re.compile(rf"(fn|def|struct|trait|alias) {re.escape(name)}\b")
-        start = next((number for number, line in enumerate(lines) if pattern.match(line)), None)
-        if start is None:
-            raise ValueError(f"there is no declaration of '{name}'")
-        end = start + 1
-        while end < len(lines) and (not lines[end] or lines[end][0] in " )]}"):
-            end += 1
-        while start and lines[start - 1].startswith("@"):
-            start -= 1
-        parts.append("\n".join(lines[start:end]).rstrip())
-    text = "\n\n\n".join(parts) + "\n"
-    return re.sub(r"^(alias [^\n]*)\n\n\n(?=alias )", r"\1\n", text, flags=re.MULTILINE)
 
 
 def wanted(block: Block, environment: dict[str, str]) -> str:

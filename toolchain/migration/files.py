@@ -69,6 +69,13 @@ class Migrated:
     errors: tuple[Diagnostic, ...] = ()
     changes: Changes | None = None
 
+    @property
+    def tells_edition(self) -> bool:
+        """Return whether its new text, or its project, says that it is of edition 2026."""
+        new = Source(str(self.path), self.text)
+        assign(new)
+        return new.edition is not None and new.edition.edition is Edition.Y2026
+
 
 def migrate(paths: Sequence[Path], options: Options, tables: Tables, library: Path) -> Iterator[Migrated]:
     """Migrate files that may import each other.
@@ -86,10 +93,10 @@ def migrate(paths: Sequence[Path], options: Options, tables: Tables, library: Pa
     }
     for one in done:
         if one.text is not None and one.changes is not None:
-            _rename_rest(one, options, texts)
+            errors = _rename_rest(one, options, texts)
             noted = [*_noted(one)]
             lines = {look.line for look in noted}  # a note says more than the error that follows from it
-            rest = [look for look in _remaining(one, options, texts) if look.line not in lines]
+            rest = [look for look in _remaining(one, errors) if look.line not in lines]
             one.looks = sorted([*noted, *rest], key=lambda look: (look.line, look.column))
         yield one
 
@@ -185,22 +192,23 @@ def _noted(one: Migrated) -> Iterator[Look]:
         yield Look(line, column, note.text, note.rewrite.name)
 
 
-def _rename_rest(one: Migrated, options: Options, texts: dict[str, Source]) -> None:
-    """Write the new names of members whose type is known only in edition 2026."""
+def _rename_rest(one: Migrated, options: Options, texts: dict[str, Source]) -> list[Diagnostic]:
+    """Write the new names of members whose type is known only in edition 2026; return the errors that stay."""
     for _ in range(_ROUNDS):
-        edits = []
-        for error in _errors(one.path, options, texts):
+        errors, edits = _errors(one.path, options, texts), []
+        for error in errors:
             if error.code is Code.WRONG_EDITION and error.span is not None and error.span.source.path == str(one.path):
                 edits += [fix.edits[0] for fix in fixes(error)[:1] if fix.is_safe]
         if not edits or one.text is None:
-            break
+            return errors
         one.text = applied(edits[0].span.source, edits)
         texts[os.path.abspath(one.path)] = Source(str(one.path), one.text, edition=_NEW)
+    return _errors(one.path, options, texts)
 
 
-def _remaining(one: Migrated, options: Options, texts: Mapping[str, Source]) -> Iterator[Look]:
+def _remaining(one: Migrated, errors: list[Diagnostic]) -> Iterator[Look]:
     """Give what is still wrong in edition 2026."""
-    for error in _errors(one.path, options, texts):
+    for error in errors:
         if error.span is None:
             yield Look(1, 1, error.message, table.REST.name)
         elif os.path.abspath(error.span.source.path) == os.path.abspath(one.path):

@@ -25,7 +25,7 @@ from ktc.syntax import ast
 Rule = Callable[[Plan, Any], None]
 
 RULES: Mapping[type[ast.Node], tuple[Rule, ...]] = MappingProxyType({
-    ast.Module: (names.names,),
+    ast.Module: (names.names, declarations.destructors),
     ast.FunctionDecl: (declarations.function, closures.captures, statements.implicit_variables),
     ast.Param: (declarations.argument,),
     ast.FunctionType: (declarations.function_type,),

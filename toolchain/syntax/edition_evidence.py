@@ -25,7 +25,8 @@ _FORMS = re.compile(
           (?<=\))\s*raises\b(?=[^\n]*:[ \t]*(?:\#[^\n]*)?$)
         | ^(?:from|import)[ \t]+max\.
         | \b__deinit__\b | \blambda\b | ^[ \t]+assert[ \t]+\w | ^[ \t]+match[ \t]+[^\n=]+:[ \t]*$
-        | \)[ \t]*(?:raises[ \t]*)?\{(?:mut|imm|var|ref|\}) | \)[ \t]*thin\b | \bTrivialRegisterPassable\b
+        | \)[ \t]*(?:raises[ \t]*)?\{(?:mut|imm|var|ref|\}) | \)[ \t]*thin\b
+        | \b(?:TrivialRegisterPassable|Deinitable)\b
         | \.unsafe_(?:offset|load|store|write|free|take_pointee)[(\[] | \[unsafe_offset= | \[byte=
         | \bimm[ \t]+\w+[ \t]*:
       )

@@ -13,6 +13,7 @@ from ktc.config import Options
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Source
 from ktc.migration.files import Migrated, migrate
+from ktc.syntax.editions import PROJECT_FILE
 from ktc.syntax.parsing.tables import load_tables
 
 _MARK = "migrated"
@@ -36,7 +37,7 @@ class Migration:
     ) -> None:  # fmt: skip
         self.options, self.checks, self.shows, self.show, self.write = options, checks, shows, show, write
         self.errors: list[Diagnostic] = []
-        self.changed = self.same = self.failed = self.looks = 0
+        self.changed = self.same = self.failed = self.looks = self.silent = 0
 
     def work(self, paths: Sequence[Path]) -> int:
         """Migrate the files; return the exit code."""
@@ -54,6 +55,7 @@ class Migration:
         self.same += is_same
         self.changed += not is_same
         self.looks += len(one.looks)
+        self.silent += not is_same and not one.tells_edition
         for look in one.looks:
             sys.stderr.write(f"{one.path}:{look.line}:{look.column}: {look.text} [{look.name}]\n")
         if self.shows:
@@ -74,4 +76,8 @@ class Migration:
         ]
         if self.looks:
             parts.append(f"{self.looks} place{'s need' if self.looks > 1 else ' needs'} a look")
-        return ", ".join(parts or ["no source files"]) + "\n"
+        said = ", ".join(parts or ["no source files"]) + "\n"
+        if self.silent:
+            own = "1 file does" if self.silent == 1 else f"{self.silent} files do"
+            said += f"{own} not tell the edition: write 'edition = \"2026\"' below '[tool.ktc]' in {PROJECT_FILE}\n"
+        return said

@@ -225,3 +225,31 @@ def parameters_of_struct(plan: Plan, node: ast.StructDecl) -> None:
         for name in sorted(names - own):
             for one in plan.read.uses_in(name, member):
                 plan.changes.replace(table.PARAMETER, one.start, one.end, f"Self.{one.id}")
+
+
+_TRAITS = frozenset((
+    "AnyType", "Copyable", "Movable", "ImplicitlyCopyable", "ExplicitlyCopyable", "Writable", "Stringable",
+    "StringableRaising", "Representable", "Hashable", "Comparable", "EqualityComparable", "KeyElement", "Sized",
+    "Boolable", "Intable", "Floatable", "Absable", "Powable", "Roundable", "Defaultable", "Iterable", "Iterator",
+    "Identifiable",
+))  # fmt: skip
+"""Traits of edition 2025, all types of which have a destructor."""
+
+
+def destructors(plan: Plan, node: ast.Module) -> None:
+    """A type that a trait bounds has a destructor in edition 2025; in edition 2026 the bound has to say so."""
+    own = {one.name for one in node.body if isinstance(one, ast.TraitDecl)}
+    for one in plan.read.nodes:
+        is_open = isinstance(one, ast.Alias) and one.value is None
+        params = one.params if isinstance(one, ast.StructDecl | ast.FunctionDecl) else ()
+        for kind in (*(param.type for param in params), one.type if isinstance(one, ast.Alias) and is_open else None):
+            if kind is not None and (names := _bounds(kind)) and names <= _TRAITS | own:
+                plan.changes.insert(table.DESTRUCTOR, kind.end, " & Deinitable")
+
+
+def _bounds(kind: ast.Expr) -> set[str]:
+    """Return the names of `A & B`; none for another expression."""
+    if isinstance(kind, ast.Binary) and kind.op == "&":
+        left, right = _bounds(kind.left), _bounds(kind.right)
+        return left | right if left and right else set()
+    return {kind.id} if isinstance(kind, ast.Name) else set()
