@@ -4,8 +4,7 @@ A comment in front of a fenced block says where its text comes from:
 
     <!-- program: examples/saxpy.kpy -->            a whole file
     <!-- program: examples/reduction.kpy sum_by_tree, main -->   declarations of it at the top level; `imports` too
-    <!-- program: examples/saxpy.mojo main -->     the same in edition 2026; the site shows `saxpy.kpy`, in edition 2025,
-                                                   behind a tab
+    <!-- program: examples/saxpy.mojo main -->     of edition 2026: the site has a tab with `saxpy.kpy`, of edition 2025
     <!-- output: ktc run examples/saxpy.kpy -->     what a command prints, run in the project; exit code 0
     <!-- output 1: ktc check bad.kpy -->            the same with another exit code
     <!-- output: head 12: ktc emit ... -->          its first lines only; the rest is an ellipsis

@@ -1,17 +1,19 @@
 """`ktc format --migrate 2026`: what programs become, that they print the same, and which places are listed.
 
 Programs of tests/migration: NAME.kpy is of edition 2025, NAME.after what it becomes, NAME.out what both print. A
-comment `# look: text` stands where a look is needed. `python tests/test_migration.py` writes the NAME.after anew.
+comment `# look: text` stands where a look is needed. Programs of examples/ that pages show stand there in both
+editions. `python tests/test_migration.py` writes the NAME.after anew, and the examples of edition 2026.
 """
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from programs import ROOT, TESTS, Program, check, environment, programs, run_ktc
+from programs import ROOT, TESTS, Program, check, environment, programs, run_ktc, shortened
 
 FOLDER = TESTS / "migration"
 PAIRS = sorted(path.stem for path in FOLDER.glob("*.kpy"))
@@ -21,6 +23,9 @@ SAMPLE = frozenset((
     "tests/run/implicit_variables_in_loops", "tests/run/kernel_saxpy", "tests/run/simd",
 ))  # fmt: skip
 """Some of the programs of `make migrate-proof`, which takes all."""
+EXAMPLES = sorted((ROOT / "examples").rglob("*.mojo"))
+SHOWN_ONLY = frozenset(("heat", "saxpy", "softmax"))
+"""Examples of which pages show the text and no output."""
 _LOOK = re.compile(r".*:(\d+):\d+: (.*) \[[\w-]+\]$", re.MULTILINE)
 
 
@@ -69,6 +74,32 @@ def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (tmp_path / "pyproject.toml").write_text('[tool.ktc]\nedition = "2026"\n')
     check(program, run_ktc(["run", "-O0", "--target-accelerator", "cpu", str(copy)], program_cache, tmp_path))
+
+
+@pytest.mark.parametrize("path", shortened(EXAMPLES, 4), ids=lambda path: path.stem)
+def test_example_is_the_migrated_one(path: Path, program_cache: Path, tmp_path: Path) -> None:
+    """A program of examples/ in edition 2026 is what becomes of the same in edition 2025, in the style."""
+    now = example(path, tmp_path, program_cache)
+    assert path.read_text("utf-8") == now, "run: python tests/test_migration.py"
+
+
+@pytest.mark.parametrize("path", [one for one in EXAMPLES if one.stem in SHOWN_ONLY], ids=lambda path: path.stem)
+def test_example_prints_the_same(path: Path, program_cache: Path, tmp_path: Path) -> None:
+    """It prints what it does in edition 2025; tests/test_documents.py runs those whose output a page shows."""
+    program = Program(path, TESTS / "run" / "examples" / path.stem)
+    words = ["run", "-O0", "--target-accelerator", "cpu", *program.words("flags"), str(path), *program.words("args")]
+    check(program, run_ktc(words, program_cache, tmp_path))
+
+
+def example(path: Path, folder: Path, cache: Path) -> str:
+    """Return the text of an example in edition 2026, made in another folder of the one in edition 2025."""
+    for module in path.parent.glob("*.kpy"):  # those that it imports
+        shutil.copy(module, folder)
+    copy = folder / f"{path.stem}.kpy"
+    done = run_ktc(["format", "--migrate", "2026", str(copy)], cache, folder)
+    assert done.returncode == 0, done.stderr
+    run_ktc(["format", "--edition", "2026", str(copy)], cache, folder)
+    return copy.read_text("utf-8")
 
 
 def test_every_kind_of_change_is_made() -> None:
@@ -159,6 +190,9 @@ def main() -> None:
             text = migrated(name, Path(folder), cache)[0].read_text("utf-8")
             (FOLDER / f"{name}.after").write_text(text, "utf-8")
             print((FOLDER / f"{name}.after").relative_to(ROOT))
+        for path in EXAMPLES:
+            path.write_text(example(path, Path(folder), cache), "utf-8")
+            print(path.relative_to(ROOT))
 
 
 if __name__ == "__main__":
