@@ -1,9 +1,9 @@
 """Hooks of the site's generator.
 
 A program that stands in examples/ in both editions has a tab for each, `2026` first; the reader's choice is kept on all
-pages. Programs in examples/ get pages, which links to them open. Other links out of docs/ become plain text, since the site
-has no such files. The name of a file behind a fence's language
-becomes the block's title. The search works in pages that are opened as files, and without a network.
+pages. Programs in examples/ get pages, which links to them open. Other links out of docs/ become plain text, since the
+site has no such files. The name of a file behind a fence's language becomes the block's title. The search works in
+pages that are opened as files, and without a network.
 """
 
 import importlib.util
