@@ -19,9 +19,10 @@ from ktc.elaborate.model.declarations import (
     Scope,
     StructInfo,
     TraitInfo,
+    Ty,
 )  # fmt: skip
 from ktc.elaborate.model.instance import Instance, Speculation, UnitState
-from ktc.elaborate.model.types import FunctionTy, FunctionValue, PrimTy, StructTy, TraitTy
+from ktc.elaborate.model.types import FunctionTy, FunctionValue, ParameterPack, PrimTy, StructTy, TraitTy
 from ktc.ir import nodes
 from ktc.ir.types import DescribedType
 from ktc.syntax import ast
@@ -91,6 +92,14 @@ class TypeTable:
         self.nesting = 0
         self.open_fields: set[StructTy] = set()
         self.described: dict[str, DescribedType] = {}
+        self._packs: dict[int, tuple[ParameterPack, tuple[Ty, ...]]] = {}
+
+    def members_of(self, pack: ParameterPack) -> tuple[Ty, ...]:
+        """Return the types among the items of a pack; a call with thousands of arguments asks for each of them."""
+        known = self._packs.get(id(pack))
+        if known is None:
+            known = self._packs[id(pack)] = pack, tuple([one for one in pack.items if isinstance(one, Ty)])
+        return known[1]
 
 
 class GenericTypes:

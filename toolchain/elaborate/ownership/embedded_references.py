@@ -44,12 +44,14 @@ def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequen
     """Report two arguments that reach one variable, through a mutable pointer in one of them."""
     if body.frame.module.is_library:
         return
-    seen: list[_Reach] = []
+    seen, writers = list[_Reach](), list[_Reach]()
     for sig, value, slot in zip(instance.signature.args, values, slots, strict=True):
         for number, one in enumerate(_given(body, sig, value, slot)):
             reaches = _reaches(body, sig, one) if isinstance(one, (Place, RValue)) else ()
             together = isinstance(value, PackValue) and sig.variadic == "list" and not _points_anywhere(body, sig.ty)
-            for other, found in product(seen, reaches):
+            # two that only read do not conflict, and a display may have thousands of these
+            others = seen if any([reach.may_write for reach in reaches]) else writers
+            for other, found in product(others, reaches) if reaches else ():
                 # items of one type that point into several variables may all point into each of them
                 is_beside = together and other.name == sig.name
                 if (
@@ -65,6 +67,7 @@ def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequen
                     help = "pass a copy, or a pointer whose origin is 'MutAnyOrigin'"
                     body.fail(Code.CONFLICTING_ACCESS, text, _span(slot, number) or body.frame.span, help)
             seen += reaches
+            writers += [one for one in reaches if one.may_write]
 
 
 def _points_anywhere(body: Body, ty: Ty | None) -> bool:

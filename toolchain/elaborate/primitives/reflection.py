@@ -8,7 +8,6 @@ from ktc.elaborate.builder import ir_values, materialization
 from ktc.elaborate.generics import archetypes
 from ktc.elaborate.instances import function_instances
 from ktc.elaborate.kernels import launches
-from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.spelling import conversion_help
@@ -173,7 +172,7 @@ def _pack_get(use: Use) -> Result:
         )
     pack = prim.args[0]
     assert isinstance(pack, ParameterPack)
-    members = [one for one in pack.items if isinstance(one, Ty)]
+    members = use.elab.types.members_of(pack)
     at = member(use, len(members))
     if prim.name == "!kgen.refs":
         refs = ir_values.rvalue(use.body, value)

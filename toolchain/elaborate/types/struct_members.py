@@ -167,15 +167,13 @@ def _collect_traits(
 
 
 def add_trait(elab: Elaboration, trait: TraitInfo, found: list[TraitInfo]) -> None:
-    if trait in found:
-        return
-    found.append(trait)
-    for parent in parents_of(elab, trait):
-        add_trait(elab, parent, found)
+    """Add a trait and all that it extends; those that were added before have theirs with them."""
+    known = set(found)
+    found += [one for one in (trait, *parents_of(elab, trait)) if one not in known] if trait not in known else ()
 
 
 def parents_of(elab: Elaboration, trait: TraitInfo) -> tuple[TraitInfo, ...]:
-    """Return the traits that a trait extends."""
+    """Return all traits that a trait extends, each once."""
     if trait.parents is None:
         trait.parents, found = (), list[TraitInfo]()
         for node in trait.node.traits:
