@@ -116,6 +116,15 @@ def test_wide_numbers_and_floats_in_a_kernel(program_cache: Path, tmp_path: Path
     assert "between floats and numbers of 128 bits" in found["message"]
 
 
+def test_more_arguments_than_a_pack_takes(program_cache: Path, tmp_path: Path) -> None:
+    """LLVM would take gigabytes; the error comes at once, at the first argument too many."""
+    (tmp_path / "prog.kpy").write_text(f"def main():\n    print({', '.join(['1'] * 5_000)})\n")
+    done = run_ktc(["build", "--diagnostic-format", "json", "prog.kpy"], program_cache, tmp_path)
+    (found,) = diagnostics(done.stderr)
+    assert found["code"] == "too-many-arguments" and "takes at most 4,096 arguments" in found["message"]
+    assert found["place"]["column"] == 11 + 3 * 4_096
+
+
 def test_a_function_of_the_host_in_a_kernel(program_cache: Path, tmp_path: Path) -> None:
     text = (
         "from sys.ffi import external_call\n\n\nfn inner() -> Int32:\n    return external_call['getpid', Int32]()\n\n\n"

@@ -7,8 +7,10 @@ Input: overloads of the library, and arguments by position. Output: the overload
 
 from collections.abc import Sequence
 
+from ktc.diag.codes import Code
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, ModuleInfo, OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.types import ConstValue, StructTy
 from ktc.elaborate.model.values import Arg, Place, Result, RValue
 from ktc.elaborate.resolve import modules
@@ -16,6 +18,26 @@ from ktc.elaborate.types import well_known
 from ktc.syntax import ast
 
 ArgumentStructs = tuple[StructInfo | None, ...]
+
+
+MOST_IN_PACK = 4_096
+"""Arguments for `*args: *Ts`. Each has a type and an address of its own in one function, and LLVM takes the square of
+their number, in time and memory: 2 GB for 10,000."""
+
+
+def check_length_of_pack(fn: FunctionInfo, formal: ast.Param, pos: Sequence[Arg], first: int) -> None:
+    """Refuse more arguments than one call may give for `*args: *Ts`.
+
+    Args:
+        first: the first of them among the arguments by position.
+
+    Raises:
+        Mismatch: there are more.
+    """
+    if formal.splat and len(pos) - first > MOST_IN_PACK:
+        text = f"{fn.title} takes at most {MOST_IN_PACK:,} arguments for '*{formal.name}', but {len(pos) - first:,} "
+        hint = "put values of one type in a list, or call it several times"
+        raise Mismatch(Code.TOO_MANY_ARGUMENTS, f"{text}are given", pos[first + MOST_IN_PACK].span, 1, hint=hint)
 
 
 def may_match(

@@ -10,7 +10,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.calls import changed_arguments, parameter_inference
 from ktc.elaborate.calls.changed_arguments import check_changed, check_reference_argument
-from ktc.elaborate.calls.overload_filter import may_match
+from ktc.elaborate.calls.overload_filter import check_length_of_pack, may_match
 from ktc.elaborate.calls.parameter_equations import solve_calls, solve_self
 from ktc.elaborate.generics import parameter_assignment, parameter_binding, unification
 from ktc.elaborate.generics.function_effects import check_forms
@@ -247,6 +247,7 @@ def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], 
                 at += 1
         elif formal.kind == "star":
             slots[i] = list(pos[at:])
+            check_length_of_pack(fn, formal, pos, at)
             at = len(pos)
     what = fn.title
     if at < len(pos):

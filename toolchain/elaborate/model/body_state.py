@@ -113,7 +113,9 @@ class IrBuilder:
 
     def note_unchanged(self, local: nodes.Local, value: nodes.Const) -> None:
         """Note a constant that lies in memory only to have an address."""
-        self.unchanged = {**(self.unchanged or {}), local: value}
+        if self.unchanged is None:
+            self.unchanged = {}
+        self.unchanged[local] = value
 
     def finish(self) -> tuple[nodes.Statement, ...]:
         """Return all statements."""
