@@ -135,8 +135,8 @@ checked: $(READY) ## run wrong programs and their repaired twins with --check: e
 races: $(READY) ## random kernels with races: the quick first look must doubt all that the exact checks report (COUNT=, SEED=)
 	$(BIN)/python tests/random_races.py --count $(or $(COUNT),20) --seed $(or $(SEED),1)
 
-differential: $(READY) ## compare tests/run and random programs with the reference, if it is installed (FOLDER=, COUNT=, MOJO=)
-	$(BIN)/python tests/differential.py $(or $(FOLDER),tests/run) --random $(or $(COUNT),20) $(if $(MOJO),--mojo $(MOJO))
+differential: $(READY) ## compare tests/run and random programs with the reference of their edition, if it is installed (FOLDER=, SAMPLE=, COUNT=, MOJO=, MOJO_2026=)
+	$(BIN)/python tests/differential.py $(or $(FOLDER),tests/run) --random $(or $(COUNT),20) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(MOJO),--mojo $(MOJO)) $(if $(MOJO_2026),--mojo-2026 $(MOJO_2026))
 
 bench: native ## measure builds, against mojo and nvcc where they are found (MOJO=, NVCC= name them)
 	$(BIN)/python benchmarks/compile.py

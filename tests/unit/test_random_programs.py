@@ -53,4 +53,4 @@ def test_the_harness_runs(program_cache, tmp_path):
     words = [sys.executable, str(TESTS / "differential.py"), str(tmp_path), "--mojo", ""]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 1
-    assert "output line 1: '1', wanted '2'" in done.stdout and "1 different" in done.stdout
+    assert "output line 1: '1', wanted '2'" in done.stdout and "1 differ," in done.stdout

@@ -4,6 +4,7 @@ Input: `Options`, unset ones None, as the command line gave them. Output: `Confi
 objects. What is slow to find out about this machine (its processor, its GPUs) is kept in the cache.
 """
 
+from ktc.base.library import stdlib_folder
 from ktc.config.environment import (
     PREBUILT,
     cache_folder,
@@ -11,7 +12,6 @@ from ktc.config.environment import (
     environment_with,
     open_cache,
     processors,
-    stdlib_folder,
 )
 from ktc.config.machine import local_gpus, processor
 from ktc.config.options import (

@@ -11,13 +11,6 @@ PREBUILT = Path(__file__).resolve().parents[1] / "prebuilt"
 """What a wheel carries of the library, compiled (`driver/prebuilt.py`); a checkout has none."""
 
 
-def stdlib_folder() -> Path:
-    """Return the standard library's folder: beside ktc's sources in a checkout, inside them where ktc is installed."""
-    here = Path(__file__).resolve().parents[1]
-    inside = here / "stdlib"
-    return inside if inside.is_dir() else here.parent / "stdlib"
-
-
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
     """Return where the cache is; None if KTC_CACHE_DIR is set to nothing: keep nothing."""
     named = environment.get("KTC_CACHE_DIR")

@@ -7,9 +7,10 @@ from pathlib import Path
 from ktc import targets
 from ktc.base.cache import Cache, Key
 from ktc.base.fingerprints import toolchain_fingerprint
+from ktc.base.library import stdlib_folder
 from ktc.base.records import replace
 from ktc.config import tuned as tuning_files
-from ktc.config.environment import import_path, processors, stdlib_folder
+from ktc.config.environment import import_path, processors
 from ktc.config.machine import local_gpus, processor
 from ktc.config.options import (
     CHECKED_LEVEL,

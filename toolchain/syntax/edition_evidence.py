@@ -9,12 +9,9 @@ import re
 from collections.abc import Callable
 
 from ktc.base.editions import ChosenEdition, Edition
+from ktc.base.library import prefixed_modules
 
-LIBRARY_MODULES = frozenset((
-    "algorithm", "base64", "benchmark", "bit", "buffer", "builtin", "collections", "compile", "complex",
-    "documentation", "gpu", "hashlib", "io", "iter", "itertools", "logger", "math", "memory", "os", "pathlib",
-    "pwd", "python", "random", "runtime", "stat", "subprocess", "sys", "tempfile", "testing", "time", "utils",
-))  # fmt: skip
+LIBRARY_MODULES = prefixed_modules()
 """Modules of the library that edition 2026 imports as `std.…` or `max.…` only."""
 
 _FORMS = re.compile(

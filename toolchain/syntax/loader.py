@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ktc.base import package_files
 from ktc.base.editions import ChosenEdition, Edition
+from ktc.base.library import OWN_PACKAGES
 from ktc.base.package_files import PackageFileError
 from ktc.base.records import entity
 from ktc.diag.codes import Code
@@ -28,9 +29,6 @@ from ktc.syntax.parsing.tables import Store, load_tables
 
 MAIN = "__main__"
 LIBRARY = "std"
-
-OWN_PACKAGES = frozenset({"archive", "archive_device", "prelude", "prelude_2026", "linalg", "nn", "ndarray"})
-"""Modules of this library that the language's own library does not have: a user's of the same name goes before them."""
 
 _INIT = "__init__"
 _BOM = "\ufeff"

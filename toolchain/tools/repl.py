@@ -26,6 +26,7 @@ from ktc.diag.render import render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
 from ktc.syntax import ast
+from ktc.syntax.editions import EditionFinder
 from ktc.syntax.parsing.parser import parse
 from ktc.tools.options import edition_option
 
@@ -196,14 +197,20 @@ def repl_command(level: int, edition: Edition | None) -> int:
     """Start an interactive prompt, which compiles and runs each input.
 
     An input is a declaration, a statement, or an expression, whose value is printed. Kernels run on the first GPU, or
-    on the CPU device. `:help` lists the commands.
+    on the CPU device. `:help` lists the commands. Without '--edition' the edition is that of a new file 'x.mojo' in
+    this folder: what the project file says, else 2026.
     """
+    sink = Sink()
+    chosen = EditionFinder(edition, {}, sink).of_main(Path.cwd() / "repl.mojo", "").edition
+    if sink.diagnostics:
+        click.echo(render_text(in_order(sink.diagnostics), configs.color_enabled(sys.stderr.isatty())), err=True)
+        return 1
     is_terminal = sys.stdin.isatty()
     if is_terminal:
         with suppress(ImportError):
             import readline  # noqa: F401  # late: only where it is installed
-        click.echo(f"ktc {VERSION}; :help, :quit")
-    repl = Repl(level, configs.color_enabled(sys.stdout.isatty()), edition or Edition.Y2025)
+        click.echo(f"ktc {VERSION}, edition {chosen.value}; :help, :quit")
+    repl = Repl(level, configs.color_enabled(sys.stdout.isatty()), chosen)
     while (text := _read(is_terminal, repl.edition)) is not None:
         match text.strip():
             case ":quit" | ":q":

@@ -2,7 +2,7 @@
 
 import re
 
-from ktc.config.environment import stdlib_folder
+from ktc.base.library import stdlib_folder
 from ktc.emit import llvm
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.weave import instrumented

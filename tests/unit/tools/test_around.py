@@ -109,7 +109,16 @@ def test_the_loop_reads_lines(place: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr(sys, "stdin", io.StringIO("var a = 2\n:show\n:reset\n:show\n:help\n:quit\na\n"))
     assert main(["repl"]) == 0
     said = capsys.readouterr().out
-    assert said.count("def main():") == 2 and said.count("var a = 2") == 1 and ":reset  forget" in said
+    assert said.count("def main() raises:") == 2 and said.count("var a = 2") == 1 and ":reset  forget" in said
+
+
+def test_the_prompt_has_the_edition_of_the_project(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("pyproject.toml").write_text('[tool.ktc]\nedition = "2025"\n')
+    monkeypatch.setattr(sys, "stdin", io.StringIO(":show\n"))
+    assert main(["repl"]) == 0 and "def main():" in capsys.readouterr().out
+    assert main(["repl", "--edition", "2026"]) == 1 and "change one of them" in capsys.readouterr().err
 
 
 def test_a_file_alone_is_run(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
