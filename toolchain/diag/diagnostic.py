@@ -9,7 +9,9 @@ from dataclasses import field
 from enum import Enum
 from typing import TypeVar
 
+from ktc.base.editions import Edition
 from ktc.base.records import entity, record, replace
+from ktc.diag import words
 from ktc.diag.codes import OFF_BY_DEFAULT, Code
 from ktc.diag.source import Span
 
@@ -105,7 +107,8 @@ class Sink:
     _seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def report(self, diagnostic: Diagnostic) -> None:
-        """Keep a diagnostic."""
+        """Keep a diagnostic, in the words of the edition of the text that it is about."""
+        diagnostic = _in_its_words(diagnostic)
         is_warning = diagnostic.severity is Severity.WARNING
         key = _key(diagnostic)
         if key in self._seen:
@@ -128,6 +131,15 @@ class Sink:
         self._seen -= set(map(_key, gone))
         self.error_count -= len(gone)
         self.mistake_count -= sum(not one.code.is_warning for one in gone)
+
+
+def _in_its_words(diagnostic: Diagnostic) -> Diagnostic:
+    source = diagnostic.span.source if diagnostic.span is not None else None
+    if source is None or source.edition is None or source.edition.edition is not Edition.Y2026:
+        return diagnostic
+    message, help = words.in_2026(diagnostic.message, source.text), words.in_2026(diagnostic.help, source.text)
+    notes = tuple([replace(note, text=words.in_2026(note.text, source.text)) for note in diagnostic.notes])
+    return replace(diagnostic, message=message, help=help, notes=notes)
 
 
 def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
