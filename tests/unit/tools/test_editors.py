@@ -31,6 +31,15 @@ def test_words_have_their_kinds() -> None:
     assert kinds["{"] is String.Interpol and kinds["a"] is String.Double
 
 
+def test_words_of_edition_2026_have_their_kinds() -> None:
+    text = 'def f(imm x: Int):\n    match x:\n        case 1:\n            assert x > 0, t"a{x}"\n    match = 3\n'
+    found = list(KpyLexer().get_tokens(text))
+    kinds = {part: kind for kind, part in reversed(found)}
+    assert all(kinds[word] in Keyword for word in ("imm", "match", "case", "assert"))
+    assert [kind in Keyword for kind, part in found if part == "match"] == [True, False]
+    assert (String.Interpol, "{") in found
+
+
 def test_the_lexer_is_registered() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module, _, name = project["entry-points"]["pygments.lexers"]["kpy"].partition(":")

@@ -19,8 +19,8 @@ _WORDS = (
     "not", "or", "pass", "raise", "return", "try", "while", "with",
 )  # fmt: skip
 _DECLARING = (
-    "alias", "borrowed", "capturing", "comptime", "deinit", "escaping", "inout", "mut", "out", "owned", "raises",
-    "read", "ref", "unified", "var", "where",
+    "alias", "borrowed", "capturing", "comptime", "deinit", "escaping", "imm", "inout", "lambda", "mut", "out", "owned",
+    "raises", "read", "ref", "thin", "unified", "var", "where",
 )  # fmt: skip
 
 
@@ -35,9 +35,10 @@ class KpyLexer(RegexLexer):  # type: ignore[misc]
             (r"\s+", Text),
             (r"#.*$", Comment.Single),
             (r"(?i)(r?)(\"\"\"|''')(?s:.*?)(?:\2|\Z)", String.Doc),
-            (r"(?i)(?:f|rf|fr)\"", String.Double, "interpolated"),
+            (r"(?i)(?:[ft]|r[ft]|[ft]r)\"", String.Double, "interpolated"),
             (r"(?i)r?\"(?:\\.|[^\"\\\n])*\"?", String.Double),
-            (r"(?i)(?:f|r|rf|fr)?'(?:\\.|[^'\\\n])*'?", String.Single),
+            (r"(?i)(?:[ft]|r|r[ft]|[ft]r)?'(?:\\.|[^'\\\n])*'?", String.Single),
+            (r"(?<!\S)(?:match|case|assert)(?=[ \t]+(?!(?:in|is|and|or|if|else)\b)[\w\"'(\[.-])", Keyword),
             (r"(fn|def)(\s+)(\w+)", bygroups(Keyword, Text, Name.Function)),
             (r"(struct|trait)(\s+)(\w+)", bygroups(Keyword, Text, Name.Class)),
             (r"(from|import)(\s+)([\w.]+)", bygroups(Keyword.Namespace, Text, Name.Namespace)),
