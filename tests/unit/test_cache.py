@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from ktc.base import fingerprints, unpickling
 from ktc.base.cache import Cache, Key, digest
+from ktc.base.editions import Edition
 from ktc.config import open_cache
 
 
@@ -220,6 +221,22 @@ def test_unpickling_creates_records_only(tmp_path: Path) -> None:
         with pytest.raises(pickle.UnpicklingError):
             unpickling.loads(data)
     assert unpickling.loads(pickle.dumps((1, "a", {2: [frozenset({3})]}))) == (1, "a", {2: [frozenset({3})]})
+
+
+def test_unpickling_sets_no_attributes() -> None:
+    """Neither of classes, with and without slots, nor of members of an enumeration, which there are once."""
+    for name, made in (
+        (b"ktc.ir.types\nIntType\n", b""),
+        (b"ktc.ir.types\nIntType\n", b"(K\x20tR"),
+        (b"ktc.base.editions\nEdition\n", b""),
+        (b"ktc.base.editions\nEdition\n", b"(X\x04\x00\x00\x002025tR"),
+        (b"ktc.syntax.ast.expressions\nNode\n", b""),
+        (b"builtins\nset\n", b""),
+    ):
+        for state in (b"}X\x05\x00\x00\x00valueK\x01s", b"N}X\x05\x00\x00\x00valueK\x01s\x86"):
+            with pytest.raises((pickle.UnpicklingError, TypeError)):
+                unpickling.loads(b"c" + name + made + state + b"b.")
+    assert Edition("2025") is Edition.Y2025
 
 
 def test_a_clock_that_is_set_back(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from ktc.base.shared_cache import SharedCache
 
 IMAGE = Key.of("image", code="a")
 SECRET = Key.of("archive", code="a")
+KEY = b"a key that the store has not"
 
 
 class Store(http.server.ThreadingHTTPServer):
@@ -68,30 +70,30 @@ def url(store: Store) -> str:
 
 
 def test_what_one_machine_keeps_another_one_finds(tmp_path: Path, store: Store) -> None:
-    Cache(tmp_path / "a", shared=SharedCache(url(store))).put(IMAGE, b"code")
-    other = Cache(tmp_path / "b", shared=SharedCache(url(store)))
+    Cache(tmp_path / "a", shared=SharedCache(url(store), KEY)).put(IMAGE, b"code")
+    other = Cache(tmp_path / "b", shared=SharedCache(url(store), KEY))
     assert other.get(IMAGE) == b"code"
     store.entries.clear()
     assert other.get(IMAGE) == b"code", "it is kept beside"
 
 
 def test_a_folder_serves_too(tmp_path: Path) -> None:
-    Cache(tmp_path / "a", shared=SharedCache(f"file://{tmp_path}/all")).put(IMAGE, b"code")
-    assert Cache(tmp_path / "b", shared=SharedCache(str(tmp_path / "all"))).get(IMAGE) == b"code"
+    Cache(tmp_path / "a", shared=SharedCache(f"file://{tmp_path}/all", KEY)).put(IMAGE, b"code")
+    assert Cache(tmp_path / "b", shared=SharedCache(str(tmp_path / "all"), KEY)).get(IMAGE) == b"code"
 
 
 def test_what_the_compiler_runs_is_not_shared(tmp_path: Path, store: Store) -> None:
-    cache = Cache(tmp_path / "a", shared=SharedCache(url(store)))
+    cache = Cache(tmp_path / "a", shared=SharedCache(url(store), KEY))
     cache.put(SECRET, b"pickle")
     cache.put("0" * 64, b"a build")
     assert not store.entries
-    assert Cache(tmp_path / "b", shared=SharedCache(url(store))).get(SECRET) is None
+    assert Cache(tmp_path / "b", shared=SharedCache(url(store), KEY)).get(SECRET) is None
 
 
 def test_a_wrong_entry_is_a_miss(tmp_path: Path, store: Store) -> None:
-    Cache(tmp_path / "a", shared=SharedCache(url(store))).put(IMAGE, b"code")
+    Cache(tmp_path / "a", shared=SharedCache(url(store), KEY)).put(IMAGE, b"code")
     store.lies = True
-    shared = SharedCache(url(store))
+    shared = SharedCache(url(store), KEY)
     other = Cache(tmp_path / "b", shared=shared)
     assert other.get(IMAGE) is None
     assert other.get(IMAGE) is None
@@ -101,15 +103,63 @@ def test_a_wrong_entry_is_a_miss(tmp_path: Path, store: Store) -> None:
 
 
 def test_an_entry_under_another_name_is_a_miss(tmp_path: Path, store: Store) -> None:
-    Cache(tmp_path / "a", shared=SharedCache(url(store))).put(IMAGE, b"code")
+    Cache(tmp_path / "a", shared=SharedCache(url(store), KEY)).put(IMAGE, b"code")
     other = Key.of("image", code="b")
     store.entries[f"/cache/{other.name}"] = store.entries[f"/cache/{IMAGE.name}"]
-    assert Cache(tmp_path / "b", shared=SharedCache(url(store))).get(other) is None
+    assert Cache(tmp_path / "b", shared=SharedCache(url(store), KEY)).get(other) is None
+
+
+def test_entries_of_another_key_are_refused(tmp_path: Path, store: Store) -> None:
+    """Whoever holds the store can make up an entry with the right digest, but cannot sign it."""
+    Cache(tmp_path / "a", shared=SharedCache(url(store), b"a key of somebody else")).put(IMAGE, b"evil")
+    shared = SharedCache(url(store), KEY)
+    assert Cache(tmp_path / "b", shared=shared).get(IMAGE) is None
+    assert shared.failures == 1
+    place = f"/cache/{IMAGE.name}"
+    store.entries[place] = store.entries[place][32:]  # as it was before entries were signed
+    assert Cache(tmp_path / "b", shared=SharedCache(url(store), KEY)).get(IMAGE) is None
+
+
+def test_a_store_needs_a_key(tmp_path: Path) -> None:
+    url = {"KTC_CACHE_DIR": str(tmp_path), "KTC_CACHE_URL": str(tmp_path / "all")}
+    (tmp_path / "key").write_text("0123456789abcdef\n")
+    for given, why in (
+        ({}, "KTC_CACHE_KEY_FILE must name a file with a key of at least 16 bytes"),
+        ({"KTC_CACHE_KEY": "short"}, "KTC_CACHE_KEY_FILE must name a file with a key of at least 16 bytes"),
+        ({"KTC_CACHE_KEY_FILE": "/none"}, "'/none' cannot be read: No such file or directory"),
+    ):
+        cache = configs.open_cache({**url, **given})
+        assert (cache.shared, cache.shared_refused) == (None, why)
+    cache = configs.open_cache({**url, "KTC_CACHE_KEY_FILE": str(tmp_path / "key")})
+    assert cache.shared is not None and cache.shared.key == b"0123456789abcdef"
+
+
+def test_a_store_that_trickles_is_abandoned(tmp_path: Path) -> None:
+    """A byte of a header now and then is never late, but the whole answer is."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def trickle() -> None:
+        try:
+            with server.accept()[0] as peer:
+                peer.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+                while True:
+                    peer.sendall(b"x")
+                    time.sleep(0.2)
+        except OSError:
+            pass
+
+    threading.Thread(target=trickle, daemon=True).start()
+    shared = SharedCache(f"http://127.0.0.1:{server.getsockname()[1]}/", KEY)
+    start = time.monotonic()
+    assert Cache(tmp_path, shared=shared).get(IMAGE) is None
+    assert time.monotonic() - start < 6
+    assert Cache(tmp_path, shared=shared).get(IMAGE) is None
+    server.close()
 
 
 def test_a_slow_store_is_abandoned(tmp_path: Path, store: Store) -> None:
     store.delay = 30
-    cache = Cache(tmp_path / "a", shared=SharedCache(url(store)))
+    cache = Cache(tmp_path / "a", shared=SharedCache(url(store), KEY))
     start = time.monotonic()
     for index in range(20):
         assert cache.get(Key.of("image", code=str(index))) is None
@@ -120,7 +170,7 @@ def test_a_slow_store_is_abandoned(tmp_path: Path, store: Store) -> None:
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/none", "http://:x", "/proc/nothing/here"])
 def test_an_unreachable_store_changes_nothing(tmp_path: Path, address: str) -> None:
-    cache = Cache(tmp_path / "a", shared=SharedCache(address))
+    cache = Cache(tmp_path / "a", shared=SharedCache(address, KEY))
     assert cache.get(IMAGE) is None
     cache.put(IMAGE, b"code")
     assert cache.get(IMAGE) == b"code"
@@ -141,7 +191,7 @@ def test_builds_share_kernels(tmp_path: Path, store: Store) -> None:
     folder = tmp_path / "cache"
     cache = configs.open_cache().folder
     assert cache is not None
-    environment = {**os.environ, "KTC_CACHE_URL": url(store)}
+    environment = {**os.environ, "KTC_CACHE_URL": url(store), "KTC_CACHE_KEY": KEY.decode()}
     command = [sys.executable, "-m", "ktc", "build", str(program), "-o", str(tmp_path / "fill"), "--target-accelerator"]
     subprocess.run([*command, "sm_80", "-D", f"once={folder}"], env=environment, check=True)
     assert len(store.entries) >= 2, "the kernel and the host"

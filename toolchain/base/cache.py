@@ -115,6 +115,7 @@ class Cache:
         spare: a store that is only read, for what `folder` does not have: what came with ktc.
         refused: why there is no folder: others could have written what is in it.
         shared: a store that other machines have, too, for code of programs that `folder` does not have.
+        shared_refused: why such a store is named and not used.
     """
 
     folder: Path | None
@@ -123,6 +124,7 @@ class Cache:
     spare: Path | None = None
     refused: str = ""
     shared: SharedCache | None = None
+    shared_refused: str = ""
     _can_write: bool = True
     _counter: Iterator[int] = field(default_factory=lambda: iter(range(1 << 62)))
 

@@ -9,10 +9,11 @@ that is compiled for the class.
 
 import copyreg
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, Field, field
 from operator import attrgetter
 from types import CodeType, FunctionType
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NoReturn, TypeVar, dataclass_transform
 
 T = TypeVar("T")
 
@@ -59,6 +60,22 @@ def shown(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(parts)})"
 
 
+def constructed_only(kind: type) -> None:
+    """Let pickles call a class and set no attributes, of its values or of itself: they ask `__setstate__` first.
+
+    Pickles of ktc's own call constructors only. A class that cannot be changed needs this for itself no less.
+    """
+    if "__setstate__" not in vars(kind):
+        with suppress(TypeError):
+            kind.__setstate__ = _refuse_state  # type: ignore[attr-defined]
+
+
+def _refuse_state(self: object, state: object) -> NoReturn:
+    from pickle import UnpicklingError  # late: only for errors
+
+    raise UnpicklingError(f"a pickle sets attributes of '{type(self).__name__}'")
+
+
 def numbered(first: int, *modules: Any) -> None:
     """Let pickles call the classes of modules by numbers: finding one by name is a third of unpickling a small thing.
 
@@ -70,6 +87,7 @@ def numbered(first: int, *modules: Any) -> None:
     kinds = [kind for module in modules for _, kind in sorted(vars(module).items())
              if isinstance(kind, type) and kind.__module__ == module.__name__]  # fmt: skip
     for code, kind in enumerate(kinds, first):
+        constructed_only(kind)
         copyreg.add_extension(kind.__module__, kind.__qualname__, code)
 
 
@@ -107,6 +125,8 @@ def _fielded(kind: Any) -> Any:
         "__match_args__": names,
         "__record_fields__": items,
     }
+    if all(getattr(base, "__reduce__", None) is object.__reduce__ for base in kind.__mro__):
+        members["__reduce__"] = _reduced
     made: Any = type(kind)(kind.__name__, kind.__bases__, members)
     made.__qualname__ = kind.__qualname__
     defaults = [item.default if isinstance(item, Field) else item for item in items.values()]
@@ -123,6 +143,12 @@ def _fielded(kind: Any) -> Any:
         [value for name, value in zip(names, defaults, strict=True) if value is not MISSING or f"_new_{name}" in makers]
     )
     return made
+
+
+def _reduced(value: Any) -> tuple[object, ...]:
+    """Pickle a value as the call that makes it; see `constructed_only`."""
+    kind = type(value)
+    return kind, tuple([getattr(value, name) for name in kind.__record_fields__])
 
 
 def _method(made: CodeType, names: Sequence[str]) -> FunctionType:

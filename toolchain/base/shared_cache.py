@@ -1,11 +1,15 @@
 """A store of bytes that several machines share: any HTTP server with GET and PUT, or a folder.
 
 Input: the name of an entry. Output: what `Cache` keeps of it, header and all, which `Cache` checks; or None. Only code
-of programs is asked for (`KINDS`), never what the compiler itself runs or unpickles. A store that is away, slow or
-wrong is not used for the rest of the process; a build never fails or waits long for it.
+of programs is asked for (`KINDS`), never what the compiler itself runs or unpickles. Entries carry the HMAC-SHA256 of
+their name and content by a key that those who share the store have and the store has not (RFC 2104): what it changes or
+makes up is not taken. A store that is away, slow or wrong is not used for the rest of the process; a build never fails
+or waits long for it.
 """
 
+import hmac
 import os
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +23,10 @@ _ALL_SECONDS = 3.0
 """A process waits no longer than this for the store, all its misses together."""
 _FAILURES = 2
 _MAX_BYTES = 256 << 20
+LEAST_KEY_BYTES = 16
+_SIGNATURE_BYTES = 32
+_PURPOSE = b"ktc cache entry 1\0"
+"""What a signature is for, so that it serves for nothing else that is signed by the same key."""
 
 
 @entity
@@ -26,15 +34,30 @@ class SharedCache:
     """The store at `url`: http://…, https://… or a folder (file://… or a path).
 
     Args:
+        key: signs entries; at least `LEAST_KEY_BYTES` long.
         waited: seconds that were lost to it so far. failures: answers that were no good.
     """
 
     url: str
+    key: bytes
     waited: float = 0.0
     failures: int = 0
 
     def get(self, name: str) -> bytes | None:
-        """Return an entry as it was put; nothing is known of what it says."""
+        """Return an entry as someone with the key has put it."""
+        signed = self._get(name)
+        if signed is None:
+            return None
+        signature, data = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
+        if hmac.compare_digest(signature, self._signature(name, data)):
+            return data
+        self.note_lie()
+        return None
+
+    def _signature(self, name: str, data: bytes) -> bytes:
+        return hmac.digest(self.key, _PURPOSE + name.encode() + b"\0" + data, "sha256")
+
+    def _get(self, name: str) -> bytes | None:
         if self._is_given_up():
             return None
         folder = self._folder()
@@ -50,6 +73,7 @@ class SharedCache:
         """Keep an entry for others."""
         if self._is_given_up():
             return
+        data = self._signature(name, data) + data
         folder = self._folder()
         if folder is None:
             self._request("PUT", name, data)
@@ -73,16 +97,29 @@ class SharedCache:
         return Path(self.url.removeprefix("file://"))
 
     def _request(self, method: str, name: str, data: bytes | None) -> bytes | None:
+        """Ask the server; what it has not said in time, byte by byte or not at all, does not count."""
+        said: list[bytes | None] = []
+        start = time.monotonic()
+        left = _ALL_SECONDS - self.waited
+        asking = threading.Thread(target=lambda: said.append(self._ask(method, name, data, left)), daemon=True)
+        asking.start()
+        asking.join(left)
+        self.waited += time.monotonic() - start
+        if not said:
+            self.failures = _FAILURES
+            return None
+        return said[0]
+
+    def _ask(self, method: str, name: str, data: bytes | None, left: float) -> bytes | None:
         from http.client import HTTPException  # late: only with a shared cache
         from urllib.error import HTTPError  # late: only with a shared cache
         from urllib.request import Request, urlopen  # late: only with a shared cache
 
         address = f"{self.url.rstrip('/')}/{name}"
-        start = time.monotonic()
-        until = start + _ALL_SECONDS - self.waited
+        until = time.monotonic() + left
         try:
             request = Request(address, data, {"Content-Type": "application/octet-stream"}, method=method)
-            with urlopen(request, timeout=min(_CONNECT_SECONDS, _ALL_SECONDS - self.waited)) as answer:
+            with urlopen(request, timeout=min(_CONNECT_SECONDS, left)) as answer:
                 parts: list[bytes] = []
                 while part := answer.read1(1 << 16):
                     parts.append(part)
@@ -97,5 +134,3 @@ class SharedCache:
         except (OSError, HTTPException, ValueError):
             self.failures += 1
             return None
-        finally:
-            self.waited += time.monotonic() - start

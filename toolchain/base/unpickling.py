@@ -1,12 +1,15 @@
 """Unpickling that makes records of ktc's own and nothing else.
 
 Input: bytes of the cache. Output: what `pickle` made of them. A pickle names what is called when it is loaded; here
-that can only be a class of the modules below, whose constructors keep their arguments and do no more.
+that can only be a class of the modules below, whose constructors keep their arguments and do no more. A pickle can also
+set attributes of what it has made; of these classes and their values it cannot.
 """
 
 import io
 import pickle
 import sys
+
+from ktc.base.records import constructed_only
 
 _MODULES = frozenset((
     "ktc.base.editions",
@@ -35,6 +38,7 @@ class Unpickler(pickle.Unpickler):
             loaded = sys.modules.get(module)  # nearly always: much faster than an import
             found = super().find_class(module, name) if loaded is None else getattr(loaded, name, None)
             if isinstance(found, type) and found.__module__ == module:
+                constructed_only(found)
                 return found
         raise pickle.UnpicklingError(f"'{module}.{name}' is not what is kept")
 

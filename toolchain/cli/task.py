@@ -353,4 +353,6 @@ def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
     cache = configs.open_cache()
     if cache.refused and words["diagnostic_format"] == "text":
         click.echo(f"ktc: the cache is not used, for {cache.refused}; KTC_CACHE_DIR names another folder", err=True)
+    if cache.shared_refused and words["diagnostic_format"] == "text":
+        click.echo(f"ktc: the shared cache is not used: {cache.shared_refused}", err=True)
     return Task(command, options, words["diagnostic_format"], times, cache, sink)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ktc.base.cache import DEFAULT_MAX_BYTES, Cache
-from ktc.base.shared_cache import SharedCache
+from ktc.base.shared_cache import LEAST_KEY_BYTES, SharedCache
 
 PREBUILT = Path(__file__).resolve().parents[1] / "prebuilt"
 """What a wheel carries of the library, compiled (`driver/prebuilt.py`); a checkout has none."""
@@ -22,15 +22,34 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def open_cache(environment: Mapping[str, str] = os.environ) -> Cache:
-    """Return the cache; KTC_CACHE_SIZE is its bound in MiB, KTC_CACHE_URL a store that machines share."""
+    """Return the cache; KTC_CACHE_SIZE is its bound in MiB, KTC_CACHE_URL a store that machines share.
+
+    KTC_CACHE_KEY, or the file KTC_CACHE_KEY_FILE, has the key that signs what is in that store.
+    """
     size = environment.get("KTC_CACHE_SIZE", "")
     bound = int(size) << 20 if size.isdecimal() else DEFAULT_MAX_BYTES
     spare = PREBUILT if PREBUILT.is_dir() else None
-    url = environment.get("KTC_CACHE_URL", "")
-    shared = SharedCache(url) if url else None
-    cache = Cache(cache_folder(environment), bound, spare=spare, shared=shared)
+    shared, why = _shared_cache(environment)
+    cache = Cache(cache_folder(environment), bound, spare=spare, shared=shared, shared_refused=why)
     reason = cache.distrust()
-    return Cache(None, bound, spare=spare, refused=reason, shared=shared) if reason else cache
+    if not reason:
+        return cache
+    return Cache(None, bound, spare=spare, refused=reason, shared=shared, shared_refused=why)
+
+
+def _shared_cache(environment: Mapping[str, str]) -> tuple[SharedCache | None, str]:
+    """Return the shared store; None and the reason if there is no key to sign its entries with."""
+    url, file = environment.get("KTC_CACHE_URL", ""), environment.get("KTC_CACHE_KEY_FILE", "")
+    if not url:
+        return None, ""
+    key = environment.get("KTC_CACHE_KEY", "").encode("utf-8", "surrogateescape")
+    try:
+        key = key or (Path(file).read_bytes().strip() if file else b"")
+    except OSError as error:
+        return None, f"'{file}' cannot be read: {error.strerror}"
+    if len(key) < LEAST_KEY_BYTES:
+        return None, f"KTC_CACHE_KEY_FILE must name a file with a key of at least {LEAST_KEY_BYTES} bytes"
+    return SharedCache(url, key), ""
 
 
 def environment_with(changes: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:

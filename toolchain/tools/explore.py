@@ -56,7 +56,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Compile."""
-        size = int(self.headers.get("Content-Length") or 0)
+        given = self.headers.get("Content-Length") or ""
+        size = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else -1  # RFC 9110, 8.6
+        if size < 0:
+            self.send_error(HTTPStatus.BAD_REQUEST)
+            return
         if self.path != "/compile" or not self._is_known() or size > _MAX_BYTES:
             self.send_error(HTTPStatus.FORBIDDEN)
             return
@@ -76,7 +80,8 @@ class _Handler(BaseHTTPRequestHandler):
         return self.headers.get("Host") == f"{_HOST}:{self.server.server_address[1]}"
 
     def _is_known(self) -> bool:
-        return self._is_local() and secrets.compare_digest(self.headers.get("X-Token") or "", self.server.token)
+        given = (self.headers.get("X-Token") or "").encode("utf-8", "surrogateescape")
+        return self._is_local() and secrets.compare_digest(given, self.server.token.encode())
 
     def _json(self, value: Any) -> None:
         self._send(json.dumps(value).encode(), "application/json")

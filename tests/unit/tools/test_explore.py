@@ -1,6 +1,7 @@
 """`ktc explore`: the origins of lines, what the server answers, and whom it refuses."""
 
 import json
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -84,6 +85,17 @@ def test_the_server_answers_its_page_only(server: Server) -> None:
             asked(server, path, **headers)
     with pytest.raises(urllib.error.HTTPError, match="403"):
         asked(server, "/compile", {"text": ""})
+
+
+def test_what_no_browser_sends_is_refused(server: Server) -> None:
+    host = f"127.0.0.1:{server.server_address[1]}"
+    for lines, code in (
+        ("Content-Length: many", 400), ("Content-Length: -5", 400), ("Content-Length: \xb2", 400),
+        ("X: no length", 400), ("Content-Length: 999999999", 403), ("Content-Length: 2\r\nX-Token: \xe4", 403),
+    ):  # fmt: skip
+        with socket.create_connection(("127.0.0.1", server.server_address[1])) as peer:
+            peer.sendall(f"POST /compile HTTP/1.1\r\nHost: {host}\r\n{lines}\r\n\r\n{{}}".encode("latin-1"))
+            assert peer.recv(64).split()[1] == str(code).encode(), lines
 
 
 @pytest.mark.slow
