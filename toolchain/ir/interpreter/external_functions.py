@@ -132,9 +132,15 @@ def _ends(message: str) -> Foreign:
     return run
 
 
+_FAILED_ASSERTION = -2
+"""What `debug_assert` gives as the number of a file at compile time, see `builtin/debug_assert.kpy`."""
+
+
 def _write(memory: Memory, _: tuple[Type, ...], args: Arguments, result: Type) -> int:
     """What a program prints while it is compiled goes to the standard error of the compiler."""
     descriptor, address, size = args
+    if signed(IntType(32), descriptor) == _FAILED_ASSERTION:
+        raise Failure("trap", memory.read_bytes(address, size).decode(errors="replace"))
     if descriptor not in (1, 2):
         raise Failure("unsupported", "files cannot be written at compile time")
     if memory.is_quiet:
