@@ -145,10 +145,9 @@ def _fielded(kind: Any) -> Any:
     return made
 
 
-def _reduced(value: Any) -> tuple[object, ...]:
+def _reduced(value: object) -> tuple[object, ...]:
     """Pickle a value as the call that makes it; see `constructed_only`."""
-    kind = type(value)
-    return kind, tuple([getattr(value, name) for name in kind.__record_fields__])
+    return type(value), tuple([getattr(value, name) for name in field_names(value)])
 
 
 def _method(made: CodeType, names: Sequence[str]) -> FunctionType:
