@@ -42,7 +42,7 @@ _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 def _version(context: click.Context, _: click.Parameter, is_given: bool) -> None:
     if not is_given or context.resilient_parsing:
         return
-    from ktc.cli.doctor import llvm_versions  # late: only for some commands
+    from ktc.targets.llvm_version import llvm_versions  # late: only for some commands
 
     click.echo(f"ktc {VERSION} ({llvm_versions()})")
     context.exit()

@@ -1,4 +1,4 @@
-"""What ktc finds on this machine, for `ktc doctor` and `ktc --version`.
+"""What ktc finds on this machine, for `ktc doctor`.
 
 Input: the cache. Output: rows of a name and what was found; where something is missing, what that means.
 """
@@ -21,6 +21,7 @@ from ktc.emit.tools import find_ptxas
 from ktc.syntax.editions import EditionFinder
 from ktc.syntax.loader import read_source
 from ktc.targets.detection import drivers, opencl
+from ktc.targets.llvm_version import llvm_versions
 
 _PACKAGES = ("llvmlite", "lark", "click", "rich", "platformdirs", "cuda-python")
 
@@ -57,13 +58,6 @@ def edition_of(path: Path, requested: Edition | None) -> list[tuple[str, str]]:
     if source is None or source.edition is None or sink.error_count:
         raise click.ClickException(render_text(sink.diagnostics, False).rstrip())
     return [("edition", f"{source.edition.edition.value}, by {source.edition.reason}")]
-
-
-def llvm_versions() -> str:
-    """Return the versions of llvmlite and its LLVM."""
-    import llvmlite.binding as llvm  # type: ignore[import-untyped]  # late: only for some commands
-
-    return f"llvmlite {_version_of('llvmlite')}, LLVM {'.'.join(str(part) for part in llvm.llvm_version_info)}"
 
 
 def _gpu_rows() -> list[tuple[str, str]]:
