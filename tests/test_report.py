@@ -171,3 +171,26 @@ def test_a_profile_becomes_a_roofline(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     made = roofline.draw(ceiling, {"k": roofline.Measured(1, 1000, 1000, 2.5e6, 2010.0)}, tmp_path / "roof")
     assert all(path.stat().st_size for path in made)
+
+
+def test_sizes_add_up_to_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], program_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each function, constant and image of an executable, with its module."""
+    path = tmp_path / "prog.kpy"
+    path.write_text(
+        "from gpu import global_idx\nfrom gpu.host import DeviceContext\n\n\n"
+        "fn fill(p: UnsafePointer[Float32, MutAnyOrigin]):\n    p[Int(global_idx.x)] = 1\n\n\n"
+        "@no_inline\nfn half(x: Int) -> Int:\n    return x // 2\n\n\n"
+        "def main():\n    var ctx = DeviceContext()\n    var p = ctx.enqueue_create_buffer[DType.float32](8)\n"
+        "    ctx.enqueue_function_checked[fill, fill](p, grid_dim=1, block_dim=half(16))\n    ctx.synchronize()\n"
+    )
+    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
+    assert main(["report", "--size", "--json", "--target-accelerator", "cpu", str(path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    own = {part["name"]: part["kind"] for part in found["parts"] if part["module"] == str(path)}
+    assert own["fill"] == "device code" and own["half"] == "function"
+    assert sum(part["size"] for part in found["parts"]) == sum(found["modules"].values()) == found["bytes"]
+    assert all(part["size"] >= 0 for part in found["parts"])
+    assert main(["build", "--target-accelerator", "cpu", str(path), "-o", str(tmp_path / "prog")]) == 0
+    assert (tmp_path / "prog").stat().st_size == found["bytes"]

@@ -51,7 +51,7 @@ EXAMPLES = {
     "man": ("ktc man ~/.local/share/man/man1",),
     "tune": ("ktc tune prog.kpy", "ktc tune prog.kpy --search optuna --trials 40 --plot search.svg",
              "ktc build prog.kpy --tuned prog.tuned.toml"),
-    "report": ("ktc report prog.kpy --target-accelerator gfx942",
+    "report": ("ktc report prog.kpy --target-accelerator gfx942", "ktc report --size prog.kpy",
                "ktc report --max-registers 64 --no-spills --target-accelerator sm_90 prog.kpy"),
     "package": ("ktc package shapes -o lib/shapes.kpypkg --package-version 1.2",),
     "wheel": ("ktc wheel filters",),

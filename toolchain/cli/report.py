@@ -18,6 +18,9 @@ from ktc.config import Config, environment_with
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.emit import tools
+from ktc.emit.linking.commands import EXECUTABLE, LinkOptions
+from ktc.emit.linking.link import LinkFailed, linked
+from ktc.emit.linking.tools import find_link_tools
 from ktc.targets.target import Target
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @click.argument("file")
+@click.option("--size", "shows_size", is_flag=True, help="Show what the executable consists of, in bytes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("--run", "runs", is_flag=True, help="Run the program on this machine's GPU and time its kernels.")
 @click.option("--chart", type=click.Path(path_type=Path), help="With --run: draw the roofline to this .svg and .png.")
@@ -35,9 +39,15 @@ if TYPE_CHECKING:
 @click.option("--no-spills", is_flag=True, help="Fail if a kernel spills registers.")
 @compile_options
 def report_command(
-    file: str, as_json: bool, runs: bool, chart: Path | None, max_registers: int | None, no_spills: bool, **words: Any
-) -> int:
-    """Show registers, spills, shared memory, stack, instructions and occupancy of FILE's kernels."""
+    file: str, shows_size: bool, as_json: bool, runs: bool, chart: Path | None, max_registers: int | None,
+    no_spills: bool, **words: Any,
+) -> int:  # fmt: skip
+    """Show registers, spills, shared memory, stack, instructions and occupancy of FILE's kernels.
+
+    With --size, show the functions, constants and device code of its executable instead, and their modules.
+    """
+    if shows_size and (runs or no_spills or max_registers is not None):
+        raise click.UsageError("--size shows the executable, and not what its kernels need")
     if chart is not None and not runs:
         raise click.UsageError("--chart draws what --run measures: add --run")
     task = task_of(words, file)
@@ -47,6 +57,9 @@ def report_command(
         from ktc.cli.output import print_json, print_table  # late: only for some commands
 
         session = task.open_session(config)
+        if shows_size:
+            _show_sizes(session, as_json)
+            return
         facts = _facts(session)
         failed.extend(_broken(facts, max_registers, no_spills))
         shown: dict[str, Any] = {"kernels": [as_dict(one) for one in facts]}
@@ -66,6 +79,32 @@ def report_command(
     for line in failed:
         sys.stderr.write(f"ktc: {line}\n")
     return code or (1 if failed else 0)
+
+
+def _show_sizes(session: "Session", as_json: bool) -> None:
+    from ktc.bench import executable_sizes  # late: only with some options
+    from ktc.cli.output import print_json, print_table  # late: only for some commands
+    from ktc.driver.pipeline import compile_objects  # late: only for some commands
+
+    objects, found = compile_objects(session), find_link_tools(session.config.host.triple)
+    assert session.program is not None
+    try:
+        symbols = linked(objects, found, LinkOptions(debug=True))
+        size = len(linked(objects, found, EXECUTABLE))
+        parts = executable_sizes.parts_of(symbols, size, session.program)
+    except (LinkFailed, ValueError) as error:
+        said = " ".join(str(error).split())
+        _fail(session.sink, Diagnostic(Code.LINK_FAILED, None, f"the executable cannot be looked into: {said}"))
+    modules = [*executable_sizes.by_module(parts)]
+    if as_json:
+        shown = [as_dict(one) for one in parts]
+        print_json({"bytes": size, "parts": shown, "modules": dict(modules)})
+        return
+    print_table(("bytes", "module"), [(f"{count:,}", name) for name, count in (*modules, ("in all", size))])
+    sys.stdout.write("\n")
+    print_table(
+        ("bytes", "kind", "name", "module"), [(f"{one.size:,}", one.kind, one.name, one.module) for one in parts]
+    )
 
 
 _HEAD = ("kernel", "target", "registers", "spills", "shared", "stack", "occupancy for 64 128 256 512 1024 threads")

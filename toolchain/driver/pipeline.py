@@ -66,6 +66,7 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
             archive = prepared.fresh_archive() if prepared else library_archive.find(session.config, session.cache)
         ahead = units.Ahead(session, workers, archive)
         program = _front(session, package, archive.library if archive else None, ahead)
+        session.program = program
         objects = units.compile_program(session, program, ahead)
         if archive is None:
             return objects

@@ -14,6 +14,7 @@ from ktc.diag.source import Source
 from ktc.driver.timing.timeline import Phase, Timeline
 from ktc.emit.job_steps import Usage
 from ktc.ir.exports import Exports
+from ktc.ir.nodes import Program
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
 
@@ -52,6 +53,7 @@ class Session:
         tunables: the choices that the program declares, once it is elaborated.
         exports: what C can call, once the program is elaborated.
         done: kernels that are compiled, and how many there are, for the progress line.
+        program: what was elaborated, after the passes.
         prepared: what an earlier build of the program has left for this one.
         library_done: the same of functions of the library that no program has needed before.
     """
@@ -73,6 +75,7 @@ class Session:
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     exports: Exports = field(default_factory=Exports)
     prepared: "PreparedBuild | None" = None
+    program: Program | None = None
     _emitter: str = ""
 
     @property

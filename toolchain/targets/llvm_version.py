@@ -1,7 +1,7 @@
 """The versions of llvmlite and of the LLVM in it, for `ktc --version` and `ktc doctor`."""
 
 import llvmlite  # type: ignore[import-untyped]
-import llvmlite.binding as llvm
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 
 
 def llvm_versions() -> str:

@@ -14,7 +14,7 @@ SYMBOL = struct.Struct("<IBBHQQ")
 RELA = struct.Struct("<QQq")
 DYNAMIC = struct.Struct("<qQ")
 
-ET_REL, ET_DYN = 1, 3
+ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_HASH, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS = 1, 2, 3, 4, 5, 6, 7, 8
 SHT_DYNSYM = 11
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
@@ -85,16 +85,16 @@ def text_at(table: bytes, offset: int) -> str:
     return table[offset : table.index(b"\0", offset)].decode()
 
 
-def read(data: bytes) -> Relocatable:
-    """Read an object file as LLVM writes it; raises ValueError if it is not one."""
+def read(data: bytes, kinds: tuple[int, ...] = (ET_REL,)) -> Relocatable:
+    """Read an object file as LLVM writes it, or a file of one of `kinds`; raises ValueError if it is not one."""
     if data[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a 64-bit little-endian ELF file")
     header = HEADER.unpack_from(data)
     identification, kind, machine, flags, table, count, names = (
         header[0], header[1], header[2], header[7], header[6], header[12], header[13],
     )  # fmt: skip
-    if kind != ET_REL:
-        raise ValueError("not a relocatable file")
+    if kind not in kinds:
+        raise ValueError("not a relocatable file" if kinds == (ET_REL,) else "not an executable")
     raw = [SECTION_HEADER.unpack_from(data, table + index * SECTION_HEADER.size) for index in range(count)]
     strings = data[raw[names][4] : raw[names][4] + raw[names][5]]
     sections = tuple(
