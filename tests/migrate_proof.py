@@ -20,7 +20,8 @@ from programs import ROOT, TESTS, Program, check, environment, programs
 
 REASONS = TESTS / "migrate_proof.txt"
 FOLDERS = ("tests/run", "examples", "benchmarks")
-LEFT_OUT = ("tests/run/edition2026/",)
+LEFT_OUT = ("tests/run/edition2026/", "benchmarks/cpu_kernels/kernels")
+"""Programs of edition 2026, and a template of programs."""
 PROJECT = '[tool.ktc]\nedition = "2026"\n'
 
 
@@ -69,8 +70,8 @@ def problem(folder: Path, cache: Path, program: Program) -> str:
     if not program.is_expected:
         made = ktc(["check", "--target-accelerator", "sm_90", str(moved)], cache, folder)
         return made.stderr if made.returncode else ""
-    words = [one.replace(str(ROOT), str(folder)) for one in program.words("args")]
-    command = ["run", "--target-accelerator", "cpu", "-O0", *program.words("flags"), str(moved), *words]
+    flags, words = program.words("flags"), program.words("args")
+    command = ["run", "--target-accelerator", "cpu", "-O0", *flags, str(moved), *words]
     done = ktc(command, cache, folder, program.read("in") or "")
     try:
         check(program, done)

@@ -37,10 +37,11 @@ RULES: Mapping[type[ast.Node], tuple[Rule, ...]] = MappingProxyType({
     ast.ExprStmt: (statements.constrained,),
     ast.FromImport: (names.from_import,),
     ast.Import: (names.plain_import,),
-    ast.Binary: (numbers.quotient, pointers.offset),
+    ast.Binary: (numbers.quotient, numbers.difference, pointers.offset),
     ast.Subscript: (indices.subscript, pointers.index, pointers.pointer_type, members.sized_type),
     ast.Attribute: (members.attribute,),
     ast.ListLit: (displays.operand,),
+    ast.SetLit: (displays.operand,),
     ast.Call: (
         members.method, members.otherwise, pointers.writes, indices.length, displays.list_call, closures.passed,
         numbers.signed_id, members.shown,

@@ -52,12 +52,15 @@ def _is_known(plan: Plan, kind: str) -> bool:
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w*=)")
 
 
-def operand(plan: Plan, node: ast.ListLit) -> None:
-    """A list display that is an operand, or whose method is called, is an Array in edition 2026."""
+def operand(plan: Plan, node: ast.ListLit | ast.SetLit) -> None:
+    """A list display that is an operand, or whose method is called, is an Array in edition 2026; texts in it Strings."""
     parent = plan.read.parents.get(node)
     kind = plan.facts.type_of(node)
     if not kind and isinstance(parent, ast.Binary):
         kind = plan.facts.type_of(parent)
+    if kind.startswith(("List[StaticString", "Set[StaticString")) and isinstance(parent, ast.For | ast.ForClause):
+        for one in node.items:
+            plan.changes.wrap(table.DISPLAY, one.start, one.end, "StaticString(", ")")
     if isinstance(parent, ast.Attribute | ast.Binary) and kind.startswith("List["):
         if node.items:
             plan.changes.wrap(table.DISPLAY, node.start, node.end, f"{kind}(", ")")

@@ -26,6 +26,15 @@ def quotient(plan: Plan, node: ast.Binary) -> None:
             plan.changes.replace(table.DIVISION, *outside(plan, one), "Float64(", (one.start, one.end), ")")
 
 
+def difference(plan: Plan, node: ast.Binary) -> None:
+    """`thread_idx.x - 1` is never negative in edition 2025, where ids are unsigned."""
+    if node.op != "-" or plan.facts.type_of(node) != "UInt" or not _is_id(plan, node):
+        return
+    parent = plan.read.parents.get(node)
+    if not (isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "Int"):
+        plan.changes.note(table.IDS, node.start, "ids are signed in edition 2026: look at what happens below 0")
+
+
 def quotient_in_place(plan: Plan, node: ast.AugAssign) -> None:
     """`i /= 2` of an `Int` rounds down in edition 2025, and towards zero in edition 2026."""
     if node.op == "/" and plan.facts.type_of(node.target) in ("Int", "UInt"):

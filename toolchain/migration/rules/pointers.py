@@ -52,9 +52,12 @@ def writes(plan: Plan, node: ast.Call) -> None:
 def pointer_type(plan: Plan, node: ast.Subscript) -> None:
     """`UnsafePointer[Int]` leaves its origin open."""
     name = node.base.id if isinstance(node.base, ast.Name) else ""
+    is_legacy = name == "LegacyUnsafePointer" or name in plan.legacy
+    if is_legacy and node.args and all(isinstance(one, ast.Star) for one in node.args):
+        plan.changes.replace(table.POINTER, node.base.end, node.end, "[_, MutAnyOrigin]")  # `[mut=True, *_, **_]`
+        return
     if len(node.args) != 1 or node.keywords or not name:
         return
-    is_legacy = name == "LegacyUnsafePointer" or name in plan.legacy
     holder = next((one for one in plan.read.around(node) if not isinstance(one, ast.Subscript | ast.TupleLit)), None)
     is_field = isinstance(holder, ast.VarDecl | ast.Alias) and isinstance(plan.read.parents.get(holder), ast.StructDecl)
     if is_legacy and not isinstance(plan.read.parents.get(node), ast.Attribute):
