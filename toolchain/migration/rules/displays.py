@@ -53,7 +53,7 @@ _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w*=)")
 
 
 def operand(plan: Plan, node: ast.ListLit | ast.SetLit) -> None:
-    """A list display that is an operand, or whose method is called, is an Array in edition 2026; texts in it Strings."""
+    """A display that is an operand, or whose method is called, is an Array in edition 2026; texts in it are Strings."""
     parent = plan.read.parents.get(node)
     kind = plan.facts.type_of(node)
     if not kind and isinstance(parent, ast.Binary):

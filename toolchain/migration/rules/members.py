@@ -7,9 +7,10 @@ from ktc.migration.plan import Plan
 from ktc.migration.rules.places import is_printed
 from ktc.syntax import ast
 
-_SHOWN = frozenset(("List", "Dict", "Set", "Optional", "SIMD", "Int", "UInt", "Bool", "InlineArray", "Tuple", "Span"))
-
-
+_EXTERNAL = {
+    "MutOrigin": "MutUntrackedOrigin", "MutableOrigin": "MutUntrackedOrigin", "ImmutOrigin": "ImmUntrackedOrigin",
+    "ImmutableOrigin": "ImmUntrackedOrigin",
+}  # fmt: skip
 _SIZED = frozenset(("SIMD", "InlineArray"))
 
 
@@ -29,7 +30,9 @@ def method(plan: Plan, node: ast.Call) -> None:
 
 
 def attribute(plan: Plan, node: ast.Attribute) -> None:
-    """`.size` of vectors and arrays."""
+    """`.size` of vectors and arrays; `MutOrigin.external`."""
+    if node.name == "external" and isinstance(node.value, ast.Name) and node.value.id in _EXTERNAL:
+        plan.changes.replace(table.NAME, node.start, node.end, _EXTERNAL[node.value.id])
     if node.name == "size" and (plan.facts.struct_of(node.value) in _SIZED or _is_open_vector(plan, node.value)):
         plan.changes.replace(table.NAME, node.name_start, node.name_start + len("size"), "length")
 
@@ -68,14 +71,23 @@ def otherwise(plan: Plan, node: ast.Call) -> None:
                 plan.changes.replace(table.METHOD, one.start, one.start + len("ptr"), "unsafe_ptr")
     if not isinstance(func, ast.Attribute):
         return
-    if func.name in ("__str__", "__repr__") and not node.args and plan.facts.struct_of(func.value) in _SHOWN:
-        _look_at_text(plan, func.value, func.name == "__repr__")
-    if func.name == "__str__" and not node.args and plan.facts.struct_of(func.value) in _SHOWN:
-        plan.changes.replace(table.METHOD, node.start, node.end, "String(", (func.value.start, func.value.end), ")")
-    if func.name == "__repr__" and not node.args and plan.facts.struct_of(func.value) in _SHOWN:
-        plan.changes.replace(table.METHOD, node.start, node.end, "repr(", (func.value.start, func.value.end), ")")
+    if func.name in ("__str__", "__repr__") and not node.args:
+        _text_of(plan, node, func)
     if "List.resize" in plan.facts.meant(node) and len(node.args) == 2:
         plan.changes.insert(table.METHOD, node.args[1].start, "fill=")
+
+
+def _text_of(plan: Plan, node: ast.Call, func: ast.Attribute) -> None:
+    """`x.__str__()` of a type of the library, which only ktc has in edition 2026, with the text of edition 2025."""
+    if func.name not in plan.facts.library.get((node.start, node.end), set()):
+        return
+    is_same = plan.facts.struct_of(func.value) in _TEXTS or _SAME_TEXT.fullmatch(plan.facts.type_of(func.value))
+    if func.name == "__str__" and is_same:
+        plan.changes.replace(table.METHOD, node.start, node.end, "String(", (func.value.start, func.value.end), ")")
+    else:
+        new = "String(x)" if func.name == "__str__" else "repr(x)"
+        text = f"only ktc has '{func.name}' here in edition 2026; '{new}' gives another text"
+        plan.changes.note(table.SHOWN, func.name_start, text)
 
 
 def shown(plan: Plan, node: ast.Call) -> None:
@@ -83,20 +95,16 @@ def shown(plan: Plan, node: ast.Call) -> None:
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     for one in node.args if name in ("print", "String", "repr") else ():
         kind = plan.facts.struct_of(one)
-        if kind in _CONTAINERS if name != "repr" else kind not in ("", *_TEXTS):
-            _look_at_text(plan, one, name == "repr")
+        is_other = kind in _CONTAINERS and not _SAME_TEXT.fullmatch(plan.facts.type_of(one))
+        if is_other if name != "repr" else kind not in ("", *_TEXTS):
+            text = "the text of this value is another one in edition 2026: look at what is printed"
+            plan.changes.note(table.SHOWN, one.start, text)
 
 
 _CONTAINERS = frozenset(("List", "Dict", "Set", "Optional", "Slice"))
 _TEXTS = ("String", "StringLiteral", "StringSlice")
-_SAME_TEXT = re.compile(r"(?:List|Optional|Set)\[(?:Int|Bool)\]|Dict\[Int, (?:Int|Bool)\]")
-
-
-def _look_at_text(plan: Plan, node: ast.Expr, is_source: bool) -> None:
-    """Note a value whose text differs in edition 2026, which quotes no texts in it and names no types of scalars."""
-    if is_source or not _SAME_TEXT.fullmatch(plan.facts.type_of(node)):
-        text = "the text of this value is another one in edition 2026: look at what is printed"
-        plan.changes.note(table.SHOWN, node.start, text)
+_SAME_TEXT = re.compile(r"(?:List|Optional|Set)\[(?:Int|Bool)\]|Dict\[Int, (?:Int|Bool)\]|Bool|U?Int\d*|Float\d+")
+"""Types whose values have the same text in both editions."""
 
 
 def escapes(plan: Plan, node: ast.StrLit | ast.FString) -> None:

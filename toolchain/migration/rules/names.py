@@ -22,7 +22,7 @@ PRELUDE: Mapping[str, str] = MappingProxyType({
 """Names that need no import in edition 2026, by their names in edition 2025."""
 _NEED_NONE = frozenset((
     "Span", "Pointer", "List", "Dict", "Optional", "String", "AddressSpace", "StaticString", "Codepoint", "hash",
-    "Hashable", "Hasher", "alloc",
+    "Hashable", "alloc",
 ))  # fmt: skip
 _FROM = re.compile(r"from ([\w.]+) import (\w+)")
 _MOVED: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({
@@ -42,7 +42,9 @@ _MOVED: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({
 """Names that edition 2026 has in another module: by module and name of edition 2025."""
 _MODULES: Mapping[str, str] = MappingProxyType({
     "gpu.warp": "max.gpu.primitives.warp", "gpu.block": "max.gpu.primitives.block", "os.atomic": "std.atomic",
-    "sys.ffi": "std.ffi", "builtin.sort": "std.builtin.sort",
+    "sys.ffi": "std.ffi", "hashlib": "std.hash", "hashlib.hasher": "std.hash", "hashlib.hash": "std.hash",
+    "compile.reflection": "std.reflection", "memory.span": "std.collections.span",
+    "collections.inline_array": "std.collections.array", "builtin.sort": "std.builtin.sort",
 })  # fmt: skip
 
 
@@ -54,7 +56,7 @@ def home(plan: Plan, module: str, name: str) -> tuple[str, str]:
         return "", name
     if (module, name) in _MOVED:
         return _MOVED[module, name]
-    public = module_2026(module)
+    public = _module_of(plan, module)
     for new, (inside, old) in plan.names.names.get(public, {}).items():
         if old == name and inside == module:
             return public, new
@@ -62,6 +64,12 @@ def home(plan: Plan, module: str, name: str) -> tuple[str, str]:
     if (found := _FROM.search(help)) is not None:
         return found[1], found[2]
     return public, name
+
+
+def _module_of(plan: Plan, module: str) -> str:
+    """Return the public name of a library module in edition 2026, by the table of names first."""
+    found = [public for public, meant in plan.names.modules.items() if meant == module and public.startswith("std.")]
+    return found[0] if module not in _MODULES and found else module_2026(module)
 
 
 def module_2026(module: str) -> str:
@@ -86,7 +94,7 @@ def from_import(plan: Plan, node: ast.FromImport) -> None:
         return
     if node.names == (("*", ""),):
         at = plan.read.text.find(node.module, node.start)
-        plan.changes.replace(table.IMPORT, at, at + len(node.module), module_2026(node.module))
+        plan.changes.replace(table.IMPORT, at, at + len(node.module), _module_of(plan, node.module))
         return
     homes: dict[str, list[str]] = {}
     for name, alias in node.names:
@@ -153,7 +161,7 @@ def plain_import(plan: Plan, node: ast.Import) -> None:
             plan.changes.replace(table.IMPORT, node.start, node.end, shown)
         if not _is_library(plan, name):
             continue
-        new = module_2026(name)
+        new = _module_of(plan, name)
         at = plan.read.text.find(name, node.start, node.end)
         if alias:
             plan.changes.replace(table.IMPORT, at, at + len(name), new)
