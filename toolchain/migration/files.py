@@ -4,6 +4,7 @@ Input: paths. Output: `Migrated`, one for each; nothing is written.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +24,7 @@ from ktc.migration.plan import Plan
 from ktc.migration.reading import Reading
 from ktc.syntax import ast
 from ktc.syntax.edition_evidence import LIBRARY_MODULES
-from ktc.syntax.edition_names import EditionNames, read
+from ktc.syntax.edition_names import read
 from ktc.syntax.editions import SUFFIXES, assign
 from ktc.syntax.loader import read_source
 from ktc.syntax.parsing.lalr import Parser
@@ -84,8 +85,7 @@ def migrate(paths: Sequence[Path], options: Options, tables: Tables, library: Pa
         options: of the check; `root` is replaced.
         library: the folder of the standard library.
     """
-    names = read(library)
-    done = [_planned(path, options, tables, names) for path in paths]
+    done = [_planned(path, options, tables, library) for path in paths]
     texts = {
         os.path.abspath(one.path): Source(str(one.path), one.text, edition=_NEW)
         for one in done
@@ -106,8 +106,7 @@ def changes_of(source: Source, options: Options, tables: Tables, library: Path) 
 
     Where it is not, these are the changes that need no types; None for a text that cannot be read at all.
     """
-    names = read(library)
-    planned = _planned(Path(source.path), options, tables, names, is_2025=True)
+    planned = _planned(Path(source.path), options, tables, library, is_2025=True)
     if planned.changes is not None:
         return planned.changes, True
     parser = Parser(tables, Source(source.path, source.text, edition=_NEW), Sink())
@@ -115,15 +114,16 @@ def changes_of(source: Source, options: Options, tables: Tables, library: Path) 
     if len(parser.pieces) != 1:
         return None, False
     reading = Reading(source.text, parser.pieces[0], tables, Edition.Y2026)
+    own = _own_modules(Path(source.path))
     plan = Plan(
-        source.path, reading, Facts(), Changes(source.text), frozenset(), names, _own_modules(Path(source.path))
+        source.path, reading, Facts(), Changes(source.text), frozenset(), read(library), own, prelude=_prelude(library)
     )
     fill(plan)
     return plan.changes, False
 
 
 def _planned(
-    path: Path, options: Options, tables: Tables, names: EditionNames, is_2025: bool = False
+    path: Path, options: Options, tables: Tables, library: Path, is_2025: bool = False
 ) -> Migrated:  # fmt: skip
     """Return the new text of one file, not checked yet."""
     sink = Sink()
@@ -149,10 +149,21 @@ def _planned(
     text = module.source.text
     facts = recorder.files.get(module.source.path, Facts())
     raising = frozenset(recorder.raises(set()))
-    read = Reading(text, module, tables)
-    plan = Plan(module.source.path, read, facts, Changes(text), raising, names, _own_modules(path), _known(module))
+    reading = Reading(text, module, tables)
+    own, known = _own_modules(path), _known(module)
+    plan = Plan(
+        module.source.path, reading, facts, Changes(text), raising, read(library), own, known, _prelude(library)
+    )
     fill(plan)
     return Migrated(path, source, plan.changes.applied(), changes=plan.changes)
+
+
+def _prelude(library: Path) -> frozenset[str]:
+    """Return the names that texts of edition 2026 see without an import."""
+    text = (library / "prelude_2026.kpy").read_text("utf-8")
+    lists = re.findall(r"^from [\w.]+ import (?:\(([^)]*)\)|([^\n(]+))", text, re.MULTILINE)
+    items = [item.strip() for pair in lists for item in "".join(pair).split(",")]
+    return frozenset(item.rpartition(" ")[2] for item in items if item and not item.startswith("_"))
 
 
 def _own_modules(path: Path) -> frozenset[str]:

@@ -17,6 +17,7 @@ class Plan:
         raising: the functions of the program that may raise in edition 2026.
         names: the public names of edition 2026.
         known: names that types of edition 2026 can have in this text.
+        prelude: names that need no import in edition 2026.
         legacy: names under which the text imports the pointer type whose origin is left out.
         users: the modules of the library's names that are the user's own.
     """
@@ -29,4 +30,5 @@ class Plan:
     names: EditionNames
     users: frozenset[str] = field(default_factory=frozenset)
     known: frozenset[str] = frozenset()
+    prelude: frozenset[str] = frozenset()
     legacy: set[str] = field(default_factory=set)

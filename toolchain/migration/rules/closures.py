@@ -24,26 +24,28 @@ _BOTH = frozenset(("map", "vectorize", "sort", "partition", "run"))
 def captures(plan: Plan, node: ast.FunctionDecl) -> None:
     """A nested function lists what it captures."""
     read = plan.read
-    if read.function(node) is None or "capturing" in node.effects:
+    if read.function(node) is None:
         return
     _, closing, colon = read.head(node)
     if node.captures is not None or "unified" in node.effects:
         _unified(plan, node, closing, colon)
         return
     decorator = next((one for one in node.decorators if _names(one, "parameter")), None)
-    is_reference = decorator is not None
+    is_reference = decorator is not None or "capturing" in node.effects
     if is_reference and not _is_plain(plan, node):
         return
     if decorator is not None:
         _without(plan, decorator)
     at = closing + 1
-    for word in ("raises", "escaping"):
+    for word in ("raises", "escaping", "capturing"):
         place = read.find(word, closing, colon)
         if place < 0:
             continue
-        if word == "escaping":
-            plan.changes.replace(table.CAPTURES, place - 1, place + len(word))
-        at = max(at, place + len(word))
+        end = place + len(word)
+        if word != "raises":
+            end = read.closer(end) + 1 if read.text[end] == "[" else end
+            plan.changes.replace(table.CAPTURES, place - 1, end)
+        at = max(at, end)
     copies = [one.value for one in node.decorators if _names(one, "__copy_capture")]
     copied = {read.of(arg) for one in copies if isinstance(one, ast.Call) for arg in one.args}
     names = []

@@ -61,7 +61,11 @@ def operand(plan: Plan, node: ast.ListLit | ast.SetLit) -> None:
     if kind.startswith(("List[StaticString", "Set[StaticString")) and isinstance(parent, ast.For | ast.ForClause):
         for one in node.items:
             plan.changes.wrap(table.DISPLAY, one.start, one.end, "StaticString(", ")")
-    if isinstance(parent, ast.Attribute | ast.Binary) and kind.startswith("List["):
+    is_operand = isinstance(parent, ast.Attribute | ast.Binary)
+    if isinstance(parent, ast.Compare) and parent.first is node:
+        is_operand = all(isinstance(one, ast.ListLit) for one in parent.rest)
+        kind = kind or ("List[Int]" if all(isinstance(one, ast.IntLit) for one in node.items) else "")
+    if is_operand and kind.startswith("List["):
         if node.items:
             plan.changes.wrap(table.DISPLAY, node.start, node.end, f"{kind}(", ")")
         else:

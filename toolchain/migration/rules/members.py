@@ -54,6 +54,8 @@ def sized_type(plan: Plan, node: ast.Subscript) -> None:
         for one in node.keywords:
             if one.name == "size":
                 plan.changes.replace(table.NAME, one.start, one.start + len("size"), "length")
+    if name == "Origin" and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Star):
+        plan.changes.insert(table.NAME, node.args[0].start, "mut=")
     if name == "Atomic" and len(node.args) == 1:
         arg = node.args[0]
         text = plan.read.of(arg)

@@ -52,7 +52,7 @@ def home(plan: Plan, module: str, name: str) -> tuple[str, str]:
     """Return the module and the name of edition 2026 for a name of a module; no module if it needs no import."""
     if name in PRELUDE:
         return "", PRELUDE[name]
-    if name in _NEED_NONE:
+    if name in _NEED_NONE or (module.partition(".")[0] == "builtin" and name in plan.prelude):
         return "", name
     if (module, name) in _MOVED:
         return _MOVED[module, name]
