@@ -10,12 +10,13 @@ Per program and compiler, the median of N builds in each of three states:
 
 Wall time is that of the command. Memory is the peak of what the command and all processes that it starts have resident
 together, pages that several share counted once (`Pss` of Linux), sampled every 5 ms in a build of its own, which is
-not timed. A compiler without a cache has the same
-time in all states. For ktc, every cold build has a cache of its own that holds what a build of *another* program
-leaves there: the grammar, the parsed library and its archive. `first` is the build with nothing cached at all.
-For the reference, cold is a build with its cache folder (MODULAR_CACHE_DIR and the home) emptied.
+not timed. For ktc, every cold build has a cache of its own that holds what builds of two *other* programs, one of them
+with a kernel, leave there: the grammar, the parsed library, and what they needed of its archive. `first` is the build
+with nothing cached at all. For the reference, cold is a build with its cache folder (MODULAR_CACHE_DIR and the home)
+emptied, and so is its first one. Compilers without a cache have the same time in all states, the first too.
 
-MOJO=, NVCC= and CC= name other commands than those on PATH; KTC= another ktc.
+MOJO=, NVCC= and CC= name other commands than those on PATH; KTC= another ktc. MOJO1= names the reference's version 1,
+which gets the same program in edition 2026.
 """
 
 import argparse
@@ -42,6 +43,7 @@ HERE = Path(__file__).parent
 SAMPLE_SECONDS = 0.005
 STATES = ("first", "cold", "unchanged", "changed")
 WARM_UP = 'def main():\n    print("warm", 1, 2.5, String("up"))\n'
+EXAMPLE = HERE.parent / "examples/saxpy.kpy"
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ class Compiler:
         suffix: of its sources.
         cached: it keeps results between builds; its cache is under the folder that `environment` is given.
         environment: variables that put its cache into a folder.
-        warm_up: make the cache as it is for somebody who has used the compiler before.
+        has_warm_up: make the cache as it is for somebody who has used the compiler before.
+        is_2026: it gets the program in edition 2026, where that differs.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Compiler:
     cached: bool
     environment: Callable[[Path], dict[str, str]] = lambda folder: {}
     has_warm_up: bool = False
+    is_2026: bool = False
 
 
 def processes(root: int) -> int:
@@ -157,10 +161,10 @@ def bench(program: str, compiler: Compiler, repeat: int, folder: Path) -> Result
 
     warm = folder / "warm"
     warm.mkdir()
-    if compiler.has_warm_up:
-        other = folder / f"other{compiler.suffix}"
-        other.write_text(WARM_UP)
-        words = [*compiler.command, str(other), "-o", str(folder / "other")]
+    for other in (WARM_UP, EXAMPLE.read_text("utf-8")) if compiler.has_warm_up else ():
+        path = folder / f"other{compiler.suffix}"
+        path.write_text(other)
+        words = [*compiler.command, str(path), "-o", str(folder / "other")]
         measure(words, folder / "other", compiler.environment(warm))
     for turn in range(repeat + 1):  # the last one for memory
         source.write_text(text)
@@ -176,11 +180,16 @@ def bench(program: str, compiler: Compiler, repeat: int, folder: Path) -> Result
             source.write_text(changed(text, 100 + turn))
             build("changed", cache)
         shutil.rmtree(cache)
+    if not compiler.has_warm_up:
+        result.measures["first"] = result.measures["cold"]
     return result
 
 
 def source_of(program: str, compiler: Compiler) -> Path:
     """Return the source; the reference reads the same text as ktc."""
+    newer = HERE / f"{program}_2026.kpy"
+    if compiler.is_2026 and newer.exists():
+        return newer
     return HERE / f"{program}{'.kpy' if compiler.suffix == '.mojo' else compiler.suffix}"
 
 
@@ -189,7 +198,7 @@ def found(variable: str, name: str) -> tuple[str, ...]:
     named = os.environ.get(variable)
     if named:
         return tuple(shlex.split(named))
-    path = shutil.which(name)
+    path = shutil.which(name) if name else None
     return (path,) if path else ()
 
 
@@ -208,16 +217,17 @@ def compilers(program: str, accelerator: str) -> list[Compiler]:
             environment=lambda folder: {"KTC_CACHE_DIR": str(folder)}, has_warm_up=True,
         )
     ]  # fmt: skip
-    mojo, nvcc, cc = found("MOJO", "mojo"), found("NVCC", "nvcc"), found("CC", "cc")
-    if mojo and (on_gpu or not is_gpu):
-        chosen.append(
-            Compiler(
-                "mojo build", (*mojo, "build", *reference), ".mojo", cached=True,
-                environment=lambda folder: {
-                    "HOME": str(folder), "XDG_CACHE_HOME": str(folder), "MODULAR_CACHE_DIR": str(folder),
-                },
-            )
-        )  # fmt: skip
+    nvcc, cc = found("NVCC", "nvcc"), found("CC", "cc")
+    for name, mojo in (("mojo build", found("MOJO", "mojo")), ("mojo 1 build", found("MOJO1", ""))):
+        if mojo and (on_gpu or not is_gpu):
+            chosen.append(
+                Compiler(
+                    name, (*mojo, "build", *reference), ".mojo", cached=True, is_2026=name == "mojo 1 build",
+                    environment=lambda folder: {
+                        "HOME": str(folder), "XDG_CACHE_HOME": str(folder), "MODULAR_CACHE_DIR": str(folder),
+                    },
+                )
+            )  # fmt: skip
     if nvcc and is_gpu and on_gpu:
         arch = ("-arch", accelerator) if re.fullmatch(r"sm_\d+[af]?", accelerator) else ()
         chosen.append(Compiler("nvcc", (*nvcc, "-O3", *arch), ".cu", cached=False))
