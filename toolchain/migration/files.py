@@ -34,6 +34,7 @@ from ktc.tools.checks.checking import check_file
 _ROUNDS = 3
 _ENDS = (*SUFFIXES, *(f"/__init__{suffix}" for suffix in SUFFIXES))
 """What the name of a module's file ends with."""
+_CONVERTED = re.compile(r"write 'U?Int\(\.\.\.\)' to convert it")
 _OLD = ChosenEdition(Edition.Y2025, "it is migrated")
 _NEW = ChosenEdition(Edition.Y2026, "it was migrated")
 
@@ -204,12 +205,17 @@ def _noted(one: Migrated) -> Iterator[Look]:
 
 
 def _rename_rest(one: Migrated, options: Options, texts: dict[str, Source]) -> list[Diagnostic]:
-    """Write the new names of members whose type is known only in edition 2026; return the errors that stay."""
+    """Do what needs the types of edition 2026: new names of members, ids as the integers that are wanted.
+
+    Returns: the errors that stay.
+    """
     for _ in range(_ROUNDS):
         errors, edits = _errors(one.path, options, texts), []
         for error in errors:
-            if error.code is Code.WRONG_EDITION and error.span is not None and error.span.source.path == str(one.path):
-                edits += [fix.edits[0] for fix in fixes(error)[:1] if fix.is_safe]
+            if error.span is not None and error.span.source.path == str(one.path):
+                is_number = _CONVERTED.fullmatch(error.help) is not None  # ids are of the other type in edition 2026
+                is_known = error.code is Code.WRONG_EDITION or is_number
+                edits += [fix.edits[0] for fix in fixes(error)[:1] if is_known and (fix.is_safe or is_number)]
         if not edits or one.text is None:
             return errors
         one.text = applied(edits[0].span.source, edits)

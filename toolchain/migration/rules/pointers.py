@@ -6,6 +6,8 @@ from ktc.migration.rules.places import PRIMARY, outside
 from ktc.syntax import ast
 
 POINTER = "UnsafePointer"
+_VIEWS = ("UnsafePointer", "Pointer", "Span")
+"""Types of arguments whose origin can be left out in edition 2025, and is `_` in edition 2026."""
 
 
 def offset(plan: Plan, node: ast.Binary) -> None:
@@ -50,7 +52,7 @@ def writes(plan: Plan, node: ast.Call) -> None:
 
 
 def pointer_type(plan: Plan, node: ast.Subscript) -> None:
-    """`UnsafePointer[Int]` leaves its origin open."""
+    """`UnsafePointer[Int]` and `Span[Int]` leave their origin open."""
     name = node.base.id if isinstance(node.base, ast.Name) else ""
     is_legacy = name == "LegacyUnsafePointer" or name in plan.legacy
     if is_legacy and node.args and all(isinstance(one, ast.Star) for one in node.args):
@@ -62,9 +64,7 @@ def pointer_type(plan: Plan, node: ast.Subscript) -> None:
     is_field = isinstance(holder, ast.VarDecl | ast.Alias) and isinstance(plan.read.parents.get(holder), ast.StructDecl)
     if is_legacy and not isinstance(plan.read.parents.get(node), ast.Attribute):
         plan.changes.insert(table.POINTER, node.args[0].end, ", MutUntrackedOrigin" if is_field else ", MutAnyOrigin")
-    elif (
-        name == "UnsafePointer"
-        and isinstance(holder, ast.Param)
-        and isinstance(plan.read.parents.get(holder), ast.FunctionDecl)
-    ):
-        plan.changes.insert(table.POINTER, node.args[0].end, ", _")
+    elif name in _VIEWS and isinstance(holder, ast.Param):
+        function = plan.read.parents.get(holder)
+        if isinstance(function, ast.FunctionDecl) and any(one is holder for one in function.args):
+            plan.changes.insert(table.POINTER, node.args[0].end, ", _")
