@@ -106,8 +106,7 @@ class Watch:
 
         if guard.run(work, lambda: guard.Crash(None)) == guard.INTERRUPTED:
             raise KeyboardInterrupt
-        gc.collect()
-        gc.freeze()
+        gc.collect()  # of the build before: nobody waits now, and Python does not look by itself (`guard`)
 
     def _wait(self) -> None:
         """Wait until a file changes; tell when the program ends."""
