@@ -3,7 +3,7 @@
 from max.algorithm import parallelize, sync_parallelize
 from std.algorithm import map as for_each
 from std.algorithm import tile, unswitch, vectorize
-from std.benchmark import Bench, BenchConfig, Bencher, BenchId, run
+from std.benchmark import Bench, BenchConfig, Bencher, BenchId, black_box, run
 from std.iter import map
 
 
@@ -91,3 +91,4 @@ def main() raises:
     collections()
     threads()
     measurements()
+    print(black_box(3), black_box(String("a")), black_box([1, 2]))
