@@ -66,6 +66,13 @@ def test_options_reach_the_config(elaborations: list[Config]) -> None:
     assert [target.name for target in made.accelerators] == ["gfx942", "cpu"]
 
 
+def test_libraries_have_names(elaborations: list[Config], capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("-l", "-L"):
+        assert main(["build", option, "", "prog.kpy"]) == 2
+        assert f"Invalid value for '{option}': a name is missing" in capsys.readouterr().err
+    assert elaborations == []
+
+
 @pytest.mark.parametrize(("flag", "level"), [("-g", 2), ("-g0", 0), ("-g1", 1), ("-g2", 2)])
 def test_debug_flags_do_not_eat_the_file(elaborations: list[Config], flag: str, level: int) -> None:
     main(["emit", flag, "--kind", "ir", "prog.kpy"])

@@ -208,11 +208,19 @@ def _fp_mode(_: click.Context, __: click.Parameter, words: str | None) -> int:
         raise click.BadParameter(str(error)) from error
 
 
+def _named(_: click.Context, option: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    if "" in words:
+        raise click.BadParameter("a name is missing")
+    return words
+
+
 _LINKED = (
     click.option("-I", "search", multiple=True, metavar="DIR", help="Search this folder for modules."),
     click.option("--hardened", is_flag=True, help="Add stack protectors to functions with arrays."),
-    click.option("-l", "libraries", multiple=True, metavar="NAME", help="Link this C library."),
-    click.option("-L", "library_folders", multiple=True, metavar="DIR", help="Search this folder for libraries."),
+    click.option("-l", "libraries", multiple=True, metavar="NAME", callback=_named, help="Link this C library."),
+    click.option(
+        "-L", "library_folders", multiple=True, metavar="DIR", callback=_named, help="Search this folder for libraries."
+    ),
     edition_option,
 )
 
