@@ -43,7 +43,7 @@ _MOVED: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({
 _MODULES: Mapping[str, str] = MappingProxyType({
     "gpu.warp": "max.gpu.primitives.warp", "gpu.block": "max.gpu.primitives.block", "os.atomic": "std.atomic",
     "sys.ffi": "std.ffi", "hashlib": "std.hash", "hashlib.hasher": "std.hash", "hashlib.hash": "std.hash",
-    "compile.reflection": "std.reflection", "memory.span": "std.collections.span",
+    "memory.span": "std.collections.span",
     "collections.inline_array": "std.collections.array", "builtin.sort": "std.builtin.sort",
 })  # fmt: skip
 
