@@ -81,6 +81,10 @@ def test_kernels_of_the_library_are_not_reported(run: Run) -> None:
     assert run(FOLDER / "library.kpy") == (0, "66.0 82.0\n6.0 9.0\n", [])
 
 
+def test_blocks_that_write_while_they_wait(run: Run) -> None:
+    assert run(FOLDER / "waiting.kpy") == (0, "16 1\n", [])
+
+
 def test_loops_whose_numbers_depend_on_each_other(run: Run) -> None:
     assert run(FOLDER / "neighbours.kpy") == (0, "0 1 0\n0 1 0\n0 1 0\nend\n", [])
 
