@@ -55,8 +55,15 @@ def check_traits(elab: Elaboration, info: StructInfo) -> None:
             elif isinstance(member, OverloadSet) and name not in MADE:
                 if own is None and name not in given and struct_members.implied_member(elab, info, name) is None:
                     _report(elab, info, trait, f"lacks the method '{name}' that", member.functions[0])
-                elif isinstance(own, OverloadSet) and name not in given:
+                elif isinstance(own, OverloadSet) and name not in given and not _is_refined(elab, traits, trait, name):
                     _compare(elab, info, ty, trait, member, own)
+
+
+def _is_refined(elab: Elaboration, traits: tuple[TraitInfo, ...], trait: TraitInfo, name: str) -> bool:
+    """Return whether a trait that extends another one of the library's declares a method of it again."""
+    return trait.module.is_library and any(
+        name in one.members and trait in struct_members.parents_of(elab, one) for one in traits if one is not trait
+    )
 
 
 def _constructs(info: StructInfo, own: object, expected: FunctionInfo) -> bool:
