@@ -26,7 +26,7 @@ _MAX_BYTES = 256 << 20
 LEAST_KEY_BYTES = 16
 _SIGNATURE_BYTES = 32
 _PURPOSE = b"ktc cache entry 1\0"
-"""What a signature is for, so that it serves for nothing else that is signed by the same key."""
+"""Signed before the name: a signature made with the same key for another purpose does not match."""
 
 
 @entity

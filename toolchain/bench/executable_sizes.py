@@ -1,4 +1,4 @@
-"""What an executable consists of: the bytes of each function, constant and image, and the module that each is of.
+"""A size map of an executable: the bytes of each function, constant and image, and its module.
 
 Input: an executable with its symbols, and the program's units. Output: `Part`s, whose sizes add up to the file's.
 """

@@ -1,4 +1,4 @@
-"""What ktc finds on this machine, for `ktc doctor`.
+"""The report of `ktc doctor`: tools, devices, caches and packages of this machine.
 
 Input: the cache. Output: rows of a name and what was found; where something is missing, what that means.
 """

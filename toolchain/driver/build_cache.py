@@ -24,7 +24,7 @@ from ktc.targets.target import Target
 
 @record
 class CachedBuild:
-    """What a build made: its bytes (an executable, an object, a text), its warnings, and the files that it read."""
+    """The result of a build: its bytes (an executable, an object, a text), its warnings, and the files that it read."""
 
     data: bytes
     warnings: tuple[Diagnostic, ...] = ()

@@ -22,9 +22,9 @@ from ktc.elaborate.model.body_store import pack
 from ktc.emit import device
 from ktc.emit.job_steps import Usage
 from ktc.emit.workers import Workers
-from ktc.ir.never_returns import never_returning
 from ktc.ir.nodes import Function, Unit
 from ktc.ir.read_only import read_only_arguments
+from ktc.passes.never_returns import never_returning
 
 _BATCHES = 3
 """Jobs for each process of LLVM: more are slower to start, and fewer may end at different times."""

@@ -25,7 +25,7 @@ class Function:
             "external" (hidden in another object; it has no body).
         inline: "", "always" or "never".
         traced: it has line tables; otherwise its code has its caller's position (`@always_inline("nodebug")`).
-        noreturn: of a declaration: it never returns, see `ir.never_returns`.
+        noreturn: of a declaration: it never returns, see `passes.never_returns`.
         exposes_frame: it returns an address in its frame or in the block's memory, so `inline` "always" must be done in
             the IR.
         bounds: of a kernel, by name: "threads" (of a block, at most), "resident_blocks" (on a multiprocessor, at

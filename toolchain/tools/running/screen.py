@@ -5,9 +5,11 @@ Input: words. Output: on a terminal, a screen that each build clears; elsewhere,
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from ktc.driver import guard
 
 _CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
@@ -48,6 +50,16 @@ def interrupted_by(number: signal.Signals) -> Iterator[None]:
         yield
     finally:
         signal.signal(number, before)
+
+
+def repeat_until_interrupted(once: Callable[[], None]) -> int:
+    """Call a function again and again until Ctrl-C or SIGTERM; return the exit code."""
+    with interrupted_by(signal.SIGTERM):
+        try:
+            while True:
+                once()
+        except KeyboardInterrupt:
+            return guard.INTERRUPTED
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:

@@ -6,7 +6,6 @@ build replaces what the last one showed.
 """
 
 import gc
-import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,7 +21,7 @@ from ktc.emit.jit import MissingSymbols
 from ktc.emit.linking.commands import LinkOptions
 from ktc.tools.running.objects import link_options, objects_of, report_missing
 from ktc.tools.running.program import Program
-from ktc.tools.running.screen import Screen, interrupted_by
+from ktc.tools.running.screen import Screen, repeat_until_interrupted
 
 _TURN_SECONDS = 0.01
 _LOOK_SECONDS = 0.05
@@ -46,14 +45,10 @@ class Watch:
 
     def run(self) -> int:
         """Work until Ctrl-C."""
-        with interrupted_by(signal.SIGTERM):
-            try:
-                while True:
-                    self._once()
-            except KeyboardInterrupt:
-                return guard.INTERRUPTED
-            finally:
-                self._end()
+        try:
+            return repeat_until_interrupted(self._once)
+        finally:
+            self._end()
 
     def _once(self) -> None:
         """Build, run, and wait until a file changes."""

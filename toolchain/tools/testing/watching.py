@@ -4,7 +4,6 @@ Input: paths, and functions that find and run tests. Output: what `ktc test` wri
 files are found, too.
 """
 
-import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TypeAlias
 from ktc.driver import guard
 from ktc.driver.watching.followed_files import FollowedFiles, digest_of
 from ktc.tools.checks.files import sources
-from ktc.tools.running.screen import Screen, interrupted_by
+from ktc.tools.running.screen import Screen, repeat_until_interrupted
 from ktc.tools.testing.discovery import Case
 from ktc.tools.testing.results import FileResults
 
@@ -37,12 +36,7 @@ class Watch:
 
     def run(self) -> int:
         """Work until Ctrl-C."""
-        with interrupted_by(signal.SIGTERM):
-            try:
-                while True:
-                    self._once()
-            except KeyboardInterrupt:
-                return guard.INTERRUPTED
+        return repeat_until_interrupted(self._once)
 
     def _once(self) -> None:
         """Run the tests of the files that changed, or all the first time; wait for the next change."""

@@ -1,6 +1,5 @@
 """Which functions never return."""
 
-from ktc.ir.never_returns import never_returning
 from ktc.ir.nodes import (
     Argument,
     Block,
@@ -18,6 +17,7 @@ from ktc.ir.nodes import (
     Unreachable,
 )
 from ktc.ir.types import BOOL, VOID
+from ktc.passes.never_returns import never_returning
 
 CHOICE = Argument(0, BOOL)
 TRAP = Let(None, CallIntrinsic("llvm.trap", (), VOID))
