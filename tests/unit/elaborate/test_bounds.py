@@ -14,7 +14,7 @@ from ktc.elaborate.resolve import modules
 from ktc.syntax.loader import load
 
 EMPTY = "fn main():\n    pass\n"
-TYPE_CHECKED_MODULES = ("gpu.host._launch", "gpu.host._launch_arguments")
+TYPE_CHECKED_MODULES = ("gpu.host._launch.launch", "gpu.host._launch.arguments")
 """They test the types of arguments before they use them, which no bound can express."""
 
 

@@ -1,7 +1,7 @@
 """What our own loader wants to know of PTX text: whether a function in it may call itself.
 
 ptxas cannot compute how much stack such a kernel needs, and the driver then gives each thread 1 KiB. The library
-(`gpu/host/_driver_kernels.kpy`) asks for more when it loads a text that begins with `RECURSION`.
+(`gpu/host/_driver/kernels.kpy`) asks for more when it loads a text that begins with `RECURSION`.
 """
 
 import re
@@ -10,7 +10,7 @@ RECURSION = b"// recursion\n"
 
 CODE = b"\x7fKTCSASS"
 """Begins an image that has machine code beside its text. Then come, as u64, where the text begins and how long the code
-is; the code; and the text. The library (`gpu/host/_driver_kernels.kpy`) tries the code first."""
+is; the code; and the text. The library (`gpu/host/_driver/kernels.kpy`) tries the code first."""
 
 _CODE_AT = 64
 
