@@ -29,7 +29,7 @@ EXCHANGE, EXCHANGED = "ktc.cpu.exchange", "ktc.cpu.exchanged"
 lane's number and another word, the second returns the word of that lane, or the other word if it took no part."""
 
 YIELD, GROUP_RECORD = "ktc.cpu.yield", "ktc.cpu.group.record"
-"""Lets the other threads go on before this one; and the address of the block's record (`stdlib/gpu/_cpu_blocks.kpy`),
+"""Lets the other threads go on before this one; and the address of the block's record (`stdlib/gpu/_cpu/barriers.kpy`),
 by which the blocks of a cluster find each other."""
 
 SPIN = "ktc.cpu.spin"

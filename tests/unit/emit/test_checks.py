@@ -108,5 +108,5 @@ def test_accesses_of_unchecked_functions() -> None:
 
 
 def test_the_library_names_its_shared_memory_that_is_not_checked() -> None:
-    text = (stdlib_folder() / "gpu" / "_cpu_mma.kpy").read_text(encoding="utf-8")
+    text = (stdlib_folder() / "gpu" / "_cpu" / "mma.kpy").read_text(encoding="utf-8")
     assert f'name="{UNWATCHED_SHARED.partition("$")[2]}' in text

@@ -1,7 +1,7 @@
 """What AMD's runtime must be told of a kernel that prints.
 
 The runtime gives a kernel whose metadata has formats a buffer, and shows what is in it when the kernel has ended;
-stdlib/gpu/_amd_print.kpy writes into it. Source: ROCm's clr, `rocclr/device/rocm/rocprintf.cpp` and
+stdlib/gpu/_amd/printing.kpy writes into it. Source: ROCm's clr, `rocclr/device/rocm/rocprintf.cpp` and
 `rocclr/device/devhcprintf.cpp`; LLVM's AMDGPUUsage, "Code Object V5 Metadata", `hidden_printf_buffer`.
 """
 

@@ -172,7 +172,7 @@ LEAVE = (f"{LEFT}:", f"  store i8 {ENDED}, ptr %state, align 1")
 
 FIRST_RECORD, LIVE_THREADS = 5, 10
 """Words of 64 bits of a block's record: the address of the record of the cluster's first block; in that one, how many
-of the cluster's threads have not ended. `stdlib/gpu/_cpu_blocks.kpy` has them all."""
+of the cluster's threads have not ended. `stdlib/gpu/_cpu/barriers.kpy` has them all."""
 
 LEAVE_GROUP = (
     *LEAVE,
