@@ -47,6 +47,11 @@ def main():
         print(argv()[n])
     if what == "no letter":
         print(ord(""))
+    if what == "lane":
+        print(SIMD[DType.int32, 4](1)[n])
+    if what == "lane, written":
+        var lanes = SIMD[DType.int32, 4](1)
+        lanes[n] = 2
     if what == "dictionary":
         print({"a": 1}["nine bytes and many more, of which the report shows the first: ä"])
     if what == "numbered":
@@ -73,6 +78,8 @@ def test_indices_lie_within_the_sequence(program_cache: Path, tmp_path: Path) ->
         ("numbers, written", f"35:16: Assert Error: index 16 {outside} 2"),
         ("text, read", "37:33: Assert Error: StringSlice index out of bounds: index (10) valid range: -3 <= index < 3"),
         ("arguments", f"39:21: Assert Error: index 9 {outside} 1"),
+        ("lane", f"43:38: Assert Error: index 4 {outside} 3"),
+        ("lane, written", f"46:14: Assert Error: index 13 {outside} 3"),
     ):
         code, said, _ = fail(tmp_path / "indices", what)
         assert (code, said) == (-signal.SIGILL, f"At: indices.kpy:{text}\n"), what

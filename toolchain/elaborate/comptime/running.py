@@ -90,6 +90,8 @@ def evaluation_failed(elab: Elaboration, error: EvaluationError, span: Span) -> 
     notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None and at != span]
     if error.span is not None and (not notes or notes[-1].span != error.span):
         notes.append(Label(error.span, "failed here"))
+    if error.kind == "trap":  # the message says why the library stopped; its own lines add nothing to it
+        notes = [note for note in notes if not note.span.source.is_library]
     elab.report(code, f"this cannot be computed at compile time: {error.message}", span, extra=tuple(notes[-6:]))
     raise ErrorReported
 
