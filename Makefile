@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run archive check quick format format-python format-check lint types test test-all test-device wide devices kernels migrate-proof ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
+.PHONY: help setup native wheel run archive check quick format format-python format-check lint types test test-all test-device wide devices kernels migrate-proof ndarray same-code fuzz fuzz-near fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -102,6 +102,9 @@ same-code: $(READY) ## compare the LLVM text of all programs with that of a git 
 
 fuzz: $(READY) ## compile 10,000 mutated programs: no traceback, no crash, no hang (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz.py --count $(or $(COUNT),10000) --seed $(or $(SEED),0)
+
+fuzz-near: $(READY) ## compile 100,000 mutants of which most compile: no traceback, no crash, no hang (COUNT=, SEED=)
+	$(BIN)/python tests/fuzz_near.py --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
 
 docs: LIBRARY_HOME := --home ../index.html
 docs: library-pages ## make the site in build/site, with the library's pages

@@ -103,10 +103,10 @@ def compile_text(text: str, folder: Path, seconds: int = SECONDS) -> Outcome:
                 sys.stdout.flush()
                 sys.stderr.flush()
             os._exit(code)
-    return Outcome(_wait(child, PATIENCE), log.read_text("utf-8", errors="replace") if log.exists() else "")
+    return Outcome(wait_for(child, PATIENCE), log.read_text("utf-8", errors="replace") if log.exists() else "")
 
 
-def _wait(child: int, seconds: int) -> int:
+def wait_for(child: int, seconds: int) -> int:
     """Return how a process ends; one that takes too long is ended."""
     limit = time.monotonic() + seconds
     pause = 0.002
