@@ -108,7 +108,7 @@ def attribute_groups(target: Target, bounds: Mapping[str, tuple[int, ...]], is_t
     """Return the attribute groups; their numbers are fixed. The kernel has these bounds.
 
     Args:
-        is_traced: return addresses can be found (`builtin/_calls.kpy`).
+        is_traced: return addresses can be found (`builtin/_runtime/calls.kpy`).
     """
     # Barriers and shuffles lie in callees: LLVM removes the word where it sees none.
     base = "convergent nounwind" if target.is_convergent else "nounwind"

@@ -1,4 +1,4 @@
-"""The trace of an error: which places of the program it came from and through (`builtin/_trace.kpy`).
+"""The trace of an error: which places of the program it came from and through (`builtin/_runtime/trace.kpy`).
 
 Input: where a program raises, calls what has raised, or catches. Output: a call of the library there, on the path of
 the error only, so nothing is slower where nothing raises. The library's own code is left out: of an error that it

@@ -75,7 +75,7 @@ def _is_extension(elab: Elaboration) -> bool:
     return elab.config.emit == "python-extension"
 
 
-def _helper(elab: Elaboration, name: str, module: str = "std.builtin._startup") -> Instance:
+def _helper(elab: Elaboration, name: str, module: str = "std.builtin._runtime.startup") -> Instance:
     """Request a function of the library that entry points call."""
     fn = well_known.startup_function(elab, name, module)
     made = function_instances.instance_of(elab, fn, elab.main_span(), None)

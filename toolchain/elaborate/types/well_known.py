@@ -175,7 +175,7 @@ def static_set(elab: Elaboration, member: OverloadSet, statics: OverloadSet) -> 
     return found
 
 
-def startup_function(elab: Elaboration, name: str, module: str = "std.builtin._startup") -> FunctionValue:
+def startup_function(elab: Elaboration, name: str, module: str = "std.builtin._runtime.startup") -> FunctionValue:
     """Return a function that the compiler itself calls."""
     found = modules.prelude_name(elab, name)
     if found is None:

@@ -77,7 +77,7 @@ class ImageRef:
 
 @record
 class SourcePlace:
-    """The content of a global: a place in the program, for a trace of an error (`builtin/_trace.kpy`)."""
+    """The content of a global: a place in the program, for a trace of an error (`builtin/_runtime/trace.kpy`)."""
 
     path: str
     line: int
