@@ -73,7 +73,7 @@ def test_floats_are_printed_shortest_and_read_back(program, cases):
             assert int(again) == bits, (kind, value, text)
             if math.isfinite(value) and kind in ("float64", "float32"):
                 best = repr(value) if kind == "float64" else str(np.float32(value))
-                # Of a Float32 the reference sometimes prints a digit more, and so do we (stdlib/builtin/_text/shortest.kpy).
+                # Of a Float32 the reference sometimes prints a digit more; so does `builtin/_text/shortest.kpy`.
                 assert digits_of(text) <= digits_of(best) + (kind == "float32"), (kind, text, best)
 
 

@@ -78,6 +78,6 @@ def processors() -> int:
 
 
 def stack_traces_enabled(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether a program that fails should say which calls were open (`builtin/_runtime/trace.kpy` asks the same)."""
+    """Return whether a program that fails should say which calls were open (`builtin/_runtime/trace.kpy` asks too)."""
     names = ("KTC_STACK_TRACE", "MOJO_ENABLE_STACK_TRACE_ON_ERROR")
     return any(environment.get(name, "") not in ("", "0", "false") for name in names)
