@@ -25,12 +25,11 @@ from ktc.elaborate.model.values import Binding
 from ktc.elaborate.resolve import edition_imports
 from ktc.elaborate.resolve.hints import import_hint, module_hint
 from ktc.elaborate.resolve.overload_sets import add_function, duplicate, is_named_import
+from ktc.elaborate.resolve.reexports import declaring_import, reexported_names
 from ktc.elaborate.resolve.suggestions import (
     missing_in_library,
     module_names,
     name_moved,
-    names_passed_on,
-    passed_on,
     suggest_import,
 )
 from ktc.elaborate.tree import async_functions, lifecycle
@@ -154,7 +153,7 @@ def _star(elab: Elaboration, names: dict[str, Binding], ref: ImportRef) -> None:
     if not ref.importer.is_library and elab.modules.package.is_package(found.node):
         ref.importer.star_imports.append(found)
     weak = not ref.importer.is_library
-    more += names_passed_on(elab.config.stdlib, ref.module) if weak and found.is_library else []
+    more += reexported_names(elab.config.stdlib, ref.module) if weak and found.is_library else []
     for name in (*found.scope.names, *more):
         if not name.startswith("_") and name not in hidden:
             names.setdefault(name, ImportRef(ref.module, ref.level, name, ref.importer, ref.span, weak))
@@ -279,7 +278,7 @@ def follow(elab: Elaboration, ref: ImportRef) -> Binding:
         elab.modules.followed.discard(ref)
     if value is None and module.is_library and not ref.importer.is_library and "." in module.name:
         # what the files of the library see, or import in the reference's, is imported from there too
-        to = passed_on(elab.config.stdlib, ref)
+        to = declaring_import(elab.config.stdlib, ref)
         if to is not None:
             to.importer = module  # whose names are the library's own
         value = follow(elab, to) if to is not None else prelude_name(elab, ref.name)

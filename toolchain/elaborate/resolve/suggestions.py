@@ -1,14 +1,13 @@
-"""What was perhaps meant: names that look alike, and modules of the library that have a name.
+"""Help lines for names that mean nothing: names that look alike, modules of the library that have the name.
 
 Input: a name that means nothing. Output: the text of a help line, or "". Only asked for when an error is reported.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ktc.base.similarity import close_matches
-from ktc.elaborate.model.declarations import ImportRef
 from ktc.elaborate.model.spelling import INDICES, NUMBERS, SHORT, TEXTS, suggest
 
 _MISSPELT = 0.8
@@ -174,7 +173,7 @@ def _elsewhere(name: str, names: Iterable[str]) -> str:
 def library_module_of(name: str, library: Path) -> str:
     """Return the module of the library that a name is imported from, with dots; "" if none has it.
 
-    Of several the shortest: what a package passes on is meant to be taken from there.
+    Of several the shortest: a package re-exports names so that programs import them from it.
     """
     found: list[str] = []
     for path in sorted(library.rglob("*.kpy")):
@@ -214,36 +213,10 @@ def missing_in_library(library: Path, module: str, name: str = "") -> bool:
     return False
 
 
-def passed_on(library: Path, ref: ImportRef) -> ImportRef | None:
-    """Return the import from where a name is declared which the reference's module has because it imports it."""
-    for place, names in _passed_on(library, ref.module):
-        if ref.name in names:
-            return ImportRef(place, 0, ref.name, ref.importer, ref.span, ref.weak)
-    return None
-
-
-def names_passed_on(library: Path, module: str) -> list[str]:
-    """Return the public names that the reference's module has because it imports them."""
-    return [name for _, names in _passed_on(library, module) for name in names if not name.startswith("_")]
-
-
-def _passed_on(library: Path, module: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield for each module that a module of the reference imports from here: its name, and the names."""
-    try:
-        text = (library / "passed_on.txt").read_text("utf-8")
-    except OSError:
-        return
-    plain = module.removeprefix("std.")
-    for line in text.splitlines():
-        places, _, names = line.partition(": ")
-        if places.startswith(plain + " "):
-            yield places.split()[1], names.split()
-
-
 def _declares(path: Path, name: str) -> bool:
-    """Return whether a module's text declares a name at its first column, or passes it on.
+    """Return whether a module's text declares a name at its first column, or re-exports it.
 
-    A package passes on all that it imports. Another module is the public home of what it takes from private modules.
+    A package re-exports all that it imports. Another module is the public home of what it takes from private modules.
     """
     try:
         data = path.read_bytes()
