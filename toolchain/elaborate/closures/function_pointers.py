@@ -18,6 +18,28 @@ from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 
 
+def function_address(body: Body, fn: FunctionValue, span: Span | None) -> Value:
+    """Return the address of a function."""
+    instance = function_instances.instance_of(body.elab, fn, span, body)
+    if instance.signature.raises or instance.signature.through_memory:
+        body.fail(Code.UNSUPPORTED, f"'{instance.fn.name}' cannot be called through its address", span)
+    work_queue.request(body.elab, instance)
+    body.refer(instance.symbol)
+    return nodes.GlobalAddress(instance.symbol)
+
+
+def function_environment(body: Body, fn: FunctionValue, span: Span | None) -> Value:
+    """Return the address of a closure's environment, which its function takes after its own arguments."""
+    instance = function_instances.instance_of(body.elab, fn, span, body)
+    if len(instance.environments) > 1:
+        body.fail(Code.UNSUPPORTED, f"'{instance.fn.name}' needs more than one environment", span)
+    return (
+        captures.environment(body, instance.environments[0], span)
+        if instance.environments
+        else nodes.Const(types.PTR, 0)
+    )
+
+
 def function_value(body: Body, fn: FunctionValue, expected: FunctionTy, span: Span | None) -> RValue | Place | None:
     """Return the address of the overload that fits a function type, or a closure; None if none fits."""
     if body.frame.comptime and (

@@ -1,19 +1,15 @@
-"""Kernels of other targets and what they capture, and the other services that primitives ask of a body."""
-
-import re
+"""Kernels of other targets: their images, tables of images, and the values that they capture."""
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.builder import ir_values, variables
+from ktc.elaborate.builder import call_locations, ir_values, variables
 from ktc.elaborate.closures import captures
 from ktc.elaborate.instances import function_instances, instance_table, work_queue
-from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.kernels import kernel_signatures
-from ktc.elaborate.kernels.call_locations import arguments_start
 from ktc.elaborate.model.declarations import FunctionInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Instance, UnitState
-from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy, show
+from ktc.elaborate.model.types import FunctionValue, StructTy
 from ktc.elaborate.model.values import RValue, Val, Var
 from ktc.elaborate.types import struct_types, type_printer
 from ktc.ir import nodes, ops, types
@@ -21,28 +17,6 @@ from ktc.ir.nodes import Value
 from ktc.targets.target import Target
 
 IMAGE_KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
-
-
-def function_address(body: Body, fn: FunctionValue, span: Span | None) -> Value:
-    """Return the address of a function."""
-    instance = function_instances.instance_of(body.elab, fn, span, body)
-    if instance.signature.raises or instance.signature.through_memory:
-        body.fail(Code.UNSUPPORTED, f"'{instance.fn.name}' cannot be called through its address", span)
-    work_queue.request(body.elab, instance)
-    body.refer(instance.symbol)
-    return nodes.GlobalAddress(instance.symbol)
-
-
-def function_environment(body: Body, fn: FunctionValue, span: Span | None) -> Value:
-    """Return the address of a closure's environment, which its function takes after its own arguments."""
-    instance = function_instances.instance_of(body.elab, fn, span, body)
-    if len(instance.environments) > 1:
-        body.fail(Code.UNSUPPORTED, f"'{instance.fn.name}' needs more than one environment", span)
-    return (
-        captures.environment(body, instance.environments[0], span)
-        if instance.environments
-        else nodes.Const(types.PTR, 0)
-    )
 
 
 def _kernel(
@@ -152,7 +126,7 @@ def _text_address(body: Body, text: str) -> nodes.Plain:
 
 def kernel_args(body: Body, fn: FunctionValue, span: Span | None) -> list[tuple[str, Ty]]:
     """Return names and types of a kernel's declared arguments."""
-    asking, targets = calling_span(body, -1) or span, body.elab.targets_of_program()
+    asking, targets = call_locations.calling_span(body, -1) or span, body.elab.targets_of_program()
     if targets:  # the instance that the launch wants anyhow
         _, instance = _kernel_instance(body, targets[0], fn, asking)
     else:
@@ -216,105 +190,3 @@ def kernel_capture_size(body: Body, target: Target, fn: FunctionValue, index: in
     """Return how many bytes a value has that a kernel captures."""
     _, var = kernel_captures(body, target, fn, span)[index]
     return types.size_of(struct_types.ir_type(body.elab, var.ty))
-
-
-def call_location(body: Body) -> tuple[str, int, int]:
-    """Return file, line and column of the innermost place in a user's file."""
-    body.site.set_location_read(True)
-    span, at = body.frame.span, body.frame.instance
-    current = body.elab.instances.current
-    if current is None or current.fn.module.is_library:  # the seed's own functions are not kept
-        body.elab.depends_on_program()
-        if current is not None:
-            body.elab.instances.note_placed(current.symbol)
-    while at is not None and (span is None or span.source.is_library):
-        span, at = at.call_span, at.parent
-    return _position(span)
-
-
-def _position(span: Span | None) -> tuple[str, int, int]:
-    if span is None:
-        return "", 0, 0
-    line, column = span.source.position(arguments_start(span))
-    return span.source.path, line, column
-
-
-def caller_location(body: Body, calls: int) -> tuple[str, int, int]:
-    """Return file, line and column of the call so many calls up; 0 is the place that asks."""
-    body.site.set_location_read(True)
-    span, at = body.frame.span, body.frame.instance
-    for _ in range(calls):
-        if at is None or not at.fn.reads_call_location:
-            name = at.fn.name if at is not None else "this"
-            text = f"where '{name}' is called is not known: only of a function with '@always_inline' that asks for it"
-            body.fail(Code.NON_CONSTANT_VALUE, text, body.frame.span)
-        span, at = at.call_span, at.parent
-    return _position(span)
-
-
-def call_place(body: Body, own: bool) -> str:
-    """Return file, line and column of the innermost place in a user's file as one text.
-
-    Args:
-        own: of this very call; nothing where it is one of the library's.
-    """
-    body.site.set_location_read(True)
-    if own and (body.frame.span is None or body.frame.span.source.is_library):
-        return ""
-    return "{}:{}:{}".format(*call_location(body))
-
-
-def calling_span(body: Body, argument: int) -> Span | None:
-    """Return the place of a variadic argument of the program's call that the library works for.
-
-    The call itself where it has no such argument; None where the library was not called from a user's file.
-    """
-    body.site.set_location_read(True)
-    at = body.frame.instance
-    while at is not None:
-        if at.call_span is not None and not at.call_span.source.is_library:
-            return at.variadic_spans[argument] if 0 <= argument < len(at.variadic_spans) else at.call_span
-        at = at.parent
-    return None
-
-
-def program_global(body: Body, name: str, type: types.Type, align: int) -> Value:
-    """Return the address of a variable of the program, one for each name."""
-    symbol = f"var${name}"
-    if symbol not in body.elab.instances.globals:
-        body.elab.instances.add_global(nodes.Global(symbol, type, None, False, 0, align))
-    body.refer(symbol)
-    return nodes.GlobalAddress(symbol)
-
-
-def targets_table(body: Body) -> Value:
-    """Return the address of the program's list of device targets."""
-    body.refer(TARGETS_TABLE)
-    return nodes.GlobalAddress(TARGETS_TABLE)
-
-
-def shared_global(body: Body, type: types.Type, space: int, align: int, span: Span | None, name: str = "") -> Value:
-    """Return the address of memory that a block's threads share: one place for each use in each instance, or for
-    each `name`. Constant memory with a name goes by it, because the driver finds it under that."""
-    if space == types.CONSTANT_SPACE and name and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-        body.fail(Code.UNSUPPORTED, f"constant memory cannot be named '{name}': letters, digits and '_' only", span)
-    owner = body.frame.outer_instance.symbol if body.frame.outer_instance is not None else "main"
-    where = span.start if span is not None else 0
-    symbol = (
-        name
-        if name and space == types.CONSTANT_SPACE
-        else f"shared${name}"
-        if name
-        else f"shared${owner}${where}_{len(body.refs)}".replace(".", "_")
-    )
-    variables = body.elab.instances.state.shared
-    known = variables.get(symbol)
-    align = max(align, known.align) if known is not None else align
-    variables[symbol] = nodes.Global(symbol, type, None, False, space, align)
-    body.refer(symbol)
-    return nodes.GlobalAddress(symbol, space)
-
-
-def constant_text(body: Body, value: ConstValue) -> str:
-    """Return a constant as text."""
-    return show(value)

@@ -5,8 +5,8 @@ from functools import partial
 from types import MappingProxyType
 
 from ktc.diag.codes import Code
-from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations
-from ktc.elaborate.kernels import launches
+from ktc.elaborate.builder import global_variables, ir_values, locals, materialization, partial_moves, place_operations
+from ktc.elaborate.closures import function_pointers
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.values import Place, Result, RValue
 from ktc.elaborate.primitives.arithmetic import kind_of
@@ -138,12 +138,12 @@ def _global_alloc(use: Use) -> Result:
     name = use.text("name") if "name" in use.attrs else ""
     if not name:
         use.body.facts.note_address_taken()
-    return use.address(launches.shared_global(use.body, _array(use), space, align, use.span, name))
+    return use.address(global_variables.shared_global(use.body, _array(use), space, align, use.span, name))
 
 
 def _global(use: Use) -> Result:
     kind = struct_types.ir_type(use.elab, use.type_of("type"))
-    return use.address(launches.program_global(use.body, use.text("name"), kind, use.number("alignment", 0)))
+    return use.address(global_variables.program_global(use.body, use.text("name"), kind, use.number("alignment", 0)))
 
 
 def _from_pointer(use: Use) -> Result:
@@ -306,11 +306,11 @@ def _inline_asm(use: Use) -> Result:
 
 
 def _function_address(use: Use) -> Result:
-    return use.address(launches.function_address(use.body, use.function(), use.span))
+    return use.address(function_pointers.function_address(use.body, use.function(), use.span))
 
 
 def _function_environment(use: Use) -> Result:
-    return use.address(launches.function_environment(use.body, use.function(), use.span))
+    return use.address(function_pointers.function_environment(use.body, use.function(), use.span))
 
 
 def _trap(use: Use) -> Result:

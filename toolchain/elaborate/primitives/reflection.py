@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from ktc.diag.codes import Code
-from ktc.elaborate.builder import ir_values, materialization
+from ktc.elaborate.builder import call_locations, ir_values, materialization
 from ktc.elaborate.generics import archetypes
 from ktc.elaborate.instances import function_instances
-from ktc.elaborate.kernels import launches
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.spelling import conversion_help
@@ -21,6 +20,7 @@ from ktc.elaborate.model.types import (
     PrimTy,
     StructTy,
     TraitTy,
+    show,
 )
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue
 from ktc.elaborate.primitives import linkage_names, names_2026
@@ -211,7 +211,7 @@ def _compile_error(use: Use) -> Result:
     text = use.text("message")
     if len(set(pair)) == 1:  # the same type twice
         text = text.partition("; the kernel declares ")[0]
-    use.body.fail(code, text, launches.calling_span(use.body, use.number("argument")), help)
+    use.body.fail(code, text, call_locations.calling_span(use.body, use.number("argument")), help)
 
 
 def _env_has(use: Use) -> Result:
@@ -252,8 +252,8 @@ def _is_compile_time(use: Use) -> Result:
 
 def _location(use: Use) -> tuple[str, int, int]:
     if "calls" not in use.attrs:
-        return launches.call_location(use.body)
-    return launches.caller_location(use.body, use.number("calls"))
+        return call_locations.call_location(use.body)
+    return call_locations.caller_location(use.body, use.number("calls"))
 
 
 def _source_line(use: Use) -> Result:
@@ -272,7 +272,7 @@ def _source_place(use: Use) -> Result:
     define = use.text("define", "")
     if define and use.elab.comptime.defines.get(define) not in use.text("values", "").split("|"):
         return use.string("")
-    return use.string(launches.call_place(use.body, use.flag("own")))
+    return use.string(call_locations.call_place(use.body, use.flag("own")))
 
 
 def _string_of(use: Use) -> Result:
@@ -284,7 +284,7 @@ def _string_of(use: Use) -> Result:
     try:
         return use.string(comptime_str(use.body, value))
     except ValueError:
-        return use.string(launches.constant_text(use.body, value))
+        return use.string(show(value))
 
 
 def _constant_place(use: Use) -> Result:

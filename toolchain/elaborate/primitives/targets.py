@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from ktc import targets
 from ktc.diag.codes import Code
+from ktc.elaborate.builder import global_variables
 from ktc.elaborate.generics.function_types import environments
 from ktc.elaborate.kernels import launches
 from ktc.elaborate.model.types import ConstValue, ParameterPack, StructTy
@@ -103,7 +104,7 @@ def _targets_count(use: Use) -> Result:
 
 
 def _targets_table(use: Use) -> Result:
-    return use.address(launches.targets_table(use.body))
+    return use.address(global_variables.targets_table(use.body))
 
 
 def _targets_get(use: Use) -> Result:
