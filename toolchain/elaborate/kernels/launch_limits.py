@@ -24,12 +24,17 @@ _NUMBERS = frozenset(("Int", "UInt", "ceildiv", "min", "max", "align_up"))
 """Calls that give a constant of constants."""
 
 
-def warn_refused(body: Body, callee: object, node: ast.Call) -> None:
-    """Warn about a launch that every target for which it is compiled would refuse."""
+def is_launch(callee: object) -> bool:
+    """Return whether a callee is one of the library's methods that start a kernel."""
     fn = callee.fn if isinstance(callee, Method) else callee
-    if not node.keywords or not isinstance(fn, FunctionValue) or not fn.overloads.name.startswith("enqueue_function"):
-        return
-    if body.frame.module.is_library or not fn.overloads.functions or not fn.overloads.functions[0].module.is_library:
+    if not isinstance(fn, FunctionValue) or not fn.overloads.name.startswith("enqueue_function"):
+        return False
+    return bool(fn.overloads.functions) and fn.overloads.functions[0].module.is_library
+
+
+def warn_over_limit(body: Body, node: ast.Call) -> None:
+    """Warn about a launch whose extents are over the limits of every target for which it is compiled."""
+    if body.frame.module.is_library:
         return
     chosen = body.site.launch_targets
     targets = [one for index, one in enumerate(body.elab.config.accelerators) if chosen >> index & 1]
