@@ -2,7 +2,7 @@
 
 Input: `Config`. Output: what the options request. Every function here reads top to bottom in the order of the stages;
 `Session` keeps what all of them share and knows which stage is running, for times and for reports of internal errors;
-`units` has what becomes of units, `per_kernel` the flow of one kernel at a time.
+`units` has the objects of the host and the images of kernels, `per_kernel` the flow of one kernel at a time.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,12 +14,12 @@ from ktc.codegen.module import lower_device, lower_host
 from ktc.config import LIBRARIES, Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
-from ktc.driver import build_cache, library_archive, per_kernel, units
+from ktc.driver import build_cache, library_archive, per_kernel
 from ktc.driver.front_end import kept_library
 from ktc.driver.front_end.stages import elaborated, load_package, passed, verified
 from ktc.driver.front_end.stages import name_of as unit_name
-from ktc.driver.session import Session
-from ktc.driver.units import fail
+from ktc.driver.session import Session, fail
+from ktc.driver.units import host_objects, kernel_images, whole_program
 from ktc.elaborate.instances.library_archive import Library
 from ktc.emit import device
 from ktc.emit.linking.commands import LinkOptions
@@ -64,10 +64,10 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
         with session.stage("archive"):
             prepared = session.prepared
             archive = prepared.fresh_archive() if prepared else library_archive.find(session.config, session.cache)
-        ahead = units.Ahead(session, workers, archive)
-        program = _front(session, package, archive.library if archive else None, ahead)
+        early = host_objects.EarlyHost(session, workers, archive)
+        program = _front(session, package, archive.library if archive else None, early)
         session.program = program
-        objects = units.compile_program(session, program, ahead)
+        objects = whole_program.compile_program(session, program, early)
         if archive is None:
             return objects
         with session.stage("wait", "library"):
@@ -77,7 +77,7 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
 
 def look_up(session: Session) -> None:
     """Look every unit of the program up in the cache and compile none; `session.units` has the answers."""
-    units.look_up(session, _front(session, library=kept_library.kept(session.config, session.cache)))
+    whole_program.look_up(session, _front(session, library=kept_library.kept(session.config, session.cache)))
 
 
 def emit(
@@ -111,7 +111,7 @@ def emit(
             return print_unit(program.host).encode()
         if kind == "object":
             return _whole_object(session, program, workers)
-        images, _ = units.compile_kernels(session, program, workers)
+        images, _ = kernel_images.compile_kernels(session, program, workers)
         with session.stage("lower", "host"):
             module = lower_host(program.host, images, program.entry, session.config.debug, session.config.level)
         if kind == "llvm":
@@ -130,10 +130,10 @@ def kernel_texts(session: Session) -> list[tuple[Target, str, str, bytes]]:
     with _workers(session.config) as workers:
         library = kept_library.kept(session.config, session.cache)
         for unit in _front(session, library=library).devices:
-            if units.is_native(unit):
+            if kernel_images.is_native(unit):
                 continue
             modules = lower_device(unit, session.config.debug, session.config.level)
-            made = units.emit_cached(session, unit, modules, {one.kernel: {"asm"} for one in modules}, workers)
+            made = kernel_images.emit_cached(session, unit, modules, {one.kernel: {"asm"} for one in modules}, workers)
             titles = {kernel.symbol: kernel.title for kernel in unit.kernels}
             found += [(one.target, titles[one.kernel], one.kernel, made[one.kernel]["asm"]) for one in modules]
     return found
@@ -149,9 +149,9 @@ def assemble(session: Session) -> int:
     with _workers(session.config) as workers:
         program, count = _front(session, library=kept_library.kept(session.config, session.cache)), 0
         for unit in program.devices:
-            if not units.is_native(unit):
+            if not kernel_images.is_native(unit):
                 modules = lower_device(unit, session.config.debug, session.config.level, session.config.cpu_threads)
-                units.emit_cached(session, unit, modules, {one.kernel: {"object"} for one in modules}, workers)
+                kernel_images.emit_cached(session, unit, modules, {one.kernel: {"object"} for one in modules}, workers)
                 count += len(modules)
         return count
 
@@ -160,24 +160,24 @@ def _front(
     session: Session,
     package: Package | None = None,
     library: Library | None = None,
-    ahead: units.Ahead | None = None,
+    early: host_objects.EarlyHost | None = None,
 ) -> Program:
     """Load, elaborate, and run the passes.
 
     Args:
-        ahead: takes the host's unit as soon as it is there, and verifies later; without it units are verified here.
+        early: takes the host's unit as soon as it is there, and verifies later; without it units are verified here.
     """
     sink = session.sink
-    ready = ahead.begin if ahead is not None else None
+    ready = early.begin if early is not None else None
     slices = partial(per_kernel.elaborate, session) if session.config.offload_mode == "per-kernel" else None
     program = elaborated(session, package or load_package(session), library, ready, slices)
-    host = ahead.of(program.host) if ahead is not None else None
+    host = early.of(program.host) if early is not None else None
     host = host or passed(session, library_archive.settled(program.host, session.config))
     devices = program.devices
     if session.slicer is None:
         devices = tuple(passed(session, unit) for unit in devices)
     program = gate(replace(program, host=host, devices=devices), sink)
-    if ahead is None:
+    if early is None:
         for unit in (host, *devices) if session.slicer is None else (host,):
             verified(session, unit)
     return program
@@ -190,9 +190,9 @@ def _bodies(session: Session) -> Library:
 
 def _whole_object(session: Session, program: Program, workers: Workers) -> bytes:
     """Return the host's object with the images in it, and with the code of kernels for the CPU."""
-    images, natives = units.compile_kernels(session, program, workers)
-    host = units.start_host(session, program.host, program.entry, images, workers, whole=True)
-    objects = (*units.host_objects(session, host, workers), *natives)
+    images, natives = kernel_images.compile_kernels(session, program, workers)
+    host = host_objects.start(session, program.host, program.entry, images, workers, whole=True)
+    objects = (*host_objects.finish(session, host, workers), *natives)
     if len(objects) == 1:
         return objects[0]
     with session.stage("link"):
@@ -212,7 +212,7 @@ def _emit_kernel(session: Session, unit: Unit, kernel: str, kind: str, workers: 
     with session.stage("lower", unit_name(unit)):
         modules = lower_device(unit, session.config.debug, session.config.level, session.config.cpu_threads)
         module = next(one for one in modules if one.kernel == symbol)
-    return units.emit_cached(session, unit, [module], {symbol: {kind}}, workers)[symbol][kind]
+    return kernel_images.emit_cached(session, unit, [module], {symbol: {kind}}, workers)[symbol][kind]
 
 
 def _choose_kernel(session: Session, unit: Unit, name: str) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ktc.base.cache import Cache, Key
 from ktc.base.fingerprints import emitter_fingerprint
 from ktc.base.records import entity, record
 from ktc.config import Config
-from ktc.diag.diagnostic import Sink
+from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.diag.source import Source
 from ktc.driver.timing.timeline import Phase, Timeline
 from ktc.emit.job_steps import Usage
@@ -110,3 +110,9 @@ class Session:
         data = self.cache.get(key)
         self.units.append(Unit(name, key, data is not None))
         return data
+
+
+def fail(session: Session, diagnostic: Diagnostic) -> NoReturn:
+    """Report an error and end the build."""
+    session.sink.report(diagnostic)
+    raise CompileError(session.sink.diagnostics)

@@ -1,26 +1,18 @@
-"""Units to objects: lowering, the cache, and LLVM for the host and all kernels side by side.
-
-Input: a checked program, or the modules of the per-kernel flow. Output: images and objects. The host's object does not
-wait for the kernels: their images are in an object of their own.
-"""
+"""Kernels to images and to objects of the CPU device: what is requested of each, from the cache or from LLVM."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import suppress
 from functools import partial
-from typing import NoReturn
 
 from ktc.base.cache import Key
-from ktc.base.records import entity, replace
-from ktc.codegen.globals import has_images, image_constants
-from ktc.codegen.module import LlvmModule, lower_device, lower_host, lower_host_parts
-from ktc.codegen.source_places import place_definitions
-from ktc.codegen.values.constants import ImagesNeeded
+from ktc.base.records import replace
+from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Severity
-from ktc.driver import build_cache, per_kernel
-from ktc.driver.front_end.stages import name_of, passed, verified
-from ktc.driver.library_archive import Archive, settled
-from ktc.driver.session import Session
+from ktc.diag.diagnostic import Diagnostic, Label, Severity
+from ktc.driver import per_kernel
+from ktc.driver.front_end.stages import name_of, verified
+from ktc.driver.session import Session, fail
+from ktc.driver.units.host_objects import Images
+from ktc.driver.units.keys import key_of
 from ktc.emit import device, tools
 from ktc.emit.job_steps import Usage, instructions
 from ktc.emit.objects.ptx import with_code
@@ -28,162 +20,6 @@ from ktc.emit.outcomes import UNCUT
 from ktc.emit.workers import Workers
 from ktc.ir.interpreter.call_paths import HEAP_FUNCTIONS, external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
-from ktc.ir.verify import verify
-
-Images = dict[tuple[int, str, str], bytes]
-"""What was emitted: by index of the device unit, kernel and kind."""
-
-
-@entity
-class Part:
-    """The object of one of the host's modules, finished or being made.
-
-    Args:
-        ticket: of the job that makes it, if it was not in the cache.
-    """
-
-    key: Key
-    data: bytes | None
-    ticket: int = -1
-
-
-@entity
-class Host:
-    """The host's objects; a large host has several.
-
-    Args:
-        unit: what they are made of.
-    """
-
-    unit: Unit
-    parts: list[Part]
-
-
-@entity
-class Ahead:
-    """The host on its way through the passes and LLVM, while kernels are still elaborated.
-
-    Args:
-        archive: what is compiled of the library.
-        unit: as it was elaborated. checked: after the passes.
-        host: the object being made; None if something is wrong, or if it waits for its kernels.
-    """
-
-    session: Session
-    workers: Workers
-    archive: Archive | None = None
-    unit: Unit | None = None
-    checked: Unit | None = None
-    host: Host | None = None
-
-    def begin(self, unit: Unit, entry: str) -> None:
-        """Take the host's unit; nothing is known to be wrong so far."""
-        session = self.session
-        self.unit, self.checked = unit, passed(session, settled(unit, session.config))
-        if session.sink.mistake_count or not entry:
-            return
-        if self.archive is not None and self.checked.apart:
-            with session.stage("lower", "library"):
-                self.archive.compile(self.checked.apart, self.workers)
-        if has_images(unit):
-            self.workers.expect_kernels()
-        try:
-            self.host = start_host(session, self.checked, entry, None, self.workers)
-        except ImagesNeeded:
-            pass
-        except Exception:
-            verify(self.checked)  # which says better what is wrong with it
-            raise
-
-    def of(self, unit: Unit) -> Unit | None:
-        """Return what the passes made of a unit, if it is the one that was taken."""
-        return self.checked if unit is self.unit else None
-
-    def object_of(self, unit: Unit) -> Host | None:
-        """Return the object being made of a unit after the passes, if it is the one that was taken."""
-        return self.host if unit is self.checked else None
-
-
-def fail(session: Session, diagnostic: Diagnostic) -> NoReturn:
-    """Report an error and end the build."""
-    session.sink.report(diagnostic)
-    raise CompileError(session.sink.diagnostics)
-
-
-def compile_program(session: Session, program: Program, ahead: Ahead) -> tuple[bytes, ...]:
-    """Return the host's object, one of the images if there are any, and those of kernels for the CPU."""
-    workers, unit, entry = ahead.workers, program.host, program.entry
-    if ahead.archive is not None:
-        ahead.archive.compile(unit.apart, workers)
-    try:
-        host = ahead.object_of(unit) or start_host(session, unit, entry, None, workers)
-    except ImagesNeeded:
-        images, natives = compile_kernels(session, program, workers)
-        return (*host_objects(session, start_host(session, unit, entry, images, workers), workers), *natives)
-    images, natives = compile_kernels(session, program, workers)
-    constants, places = image_constants(program.host, images), place_definitions(program.host)
-    held: tuple[bytes, ...] = ()
-    if constants or places:
-        ticket = workers.submit(device.data_job(program.host.target, constants, places))
-        held = (bytes(workers.result(ticket)),)
-        session.timeline.job(workers.usage[ticket])
-    return (*host_objects(session, host, workers), *held, *natives)
-
-
-def start_host(
-    session: Session, unit: Unit, entry: str, images: Images | None, workers: Workers, whole: bool = False
-) -> Host:
-    """Lower the host and have its objects made, but for those that the cache has.
-
-    Args:
-        whole: make one object, however large the host is.
-
-    Raises:
-        ImagesNeeded: without images, where a constant of the host holds the size of one.
-    """
-    with session.stage("lower", "host") as phase:
-        modules = _host_modules(session, unit, images, entry, whole)
-        phase.instructions = sum(instructions(module.text) for module in modules)
-        parts = [Part(key, session.find(name, key)) for name, key in _host_keys(session, modules)]
-        phase.misses = sum(part.data is None for part in parts)
-        phase.hits = len(parts) - phase.misses
-    for part, module in zip(parts, modules, strict=True):
-        if part.data is None:
-            part.ticket = workers.submit(device.host_job(module, "object", session.config.level))
-    return Host(unit, parts)
-
-
-def _host_modules(
-    session: Session, unit: Unit, images: Images | None, entry: str, whole: bool = False
-) -> tuple[LlvmModule, ...]:
-    config = session.config
-    if whole:
-        return (lower_host(unit, images, entry, config.debug, config.level),)
-    return lower_host_parts(unit, images, entry, config.debug, config.level)
-
-
-def _host_keys(session: Session, modules: Sequence[LlvmModule]) -> Iterator[tuple[str, Key]]:
-    """Give the name and the key of each of the host's modules."""
-    stamp = session.emitter()
-    for number, module in enumerate(modules, 1):
-        name = f"the host, part {number} of {len(modules)}" if len(modules) > 1 else "the host"
-        yield name, key_of(session, "host-object", module, "object", stamp)
-
-
-def host_objects(session: Session, host: Host, workers: Workers) -> tuple[bytes, ...]:
-    """Wait for the host's objects."""
-    if any(part.data is None for part in host.parts):
-        verified(session, host.unit)
-    return tuple([_host_object(session, part, workers) for part in host.parts])
-
-
-def _host_object(session: Session, part: Part, workers: Workers) -> bytes:
-    if part.data is None:
-        with session.stage("wait", "host"):
-            part.data = bytes(workers.result(part.ticket))
-        session.timeline.job(workers.usage[part.ticket])
-        session.cache.put(part.key, part.data)
-    return part.data
 
 
 def compile_kernels(session: Session, program: Program, workers: Workers) -> tuple[Images, tuple[bytes, ...]]:
@@ -218,13 +54,10 @@ def _with_code(made: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def look_up(session: Session, program: Program) -> None:
-    """Look every unit up in the cache, and compile none."""
+    """Look all kernels up in the cache, and compile none."""
     for unit, modules, kinds in _kernels(session, program):
         for (kernel, kind), key in _keys(session, modules, kinds, _ptxas(modules, kinds)).items():
             session.find(_title(unit, kernel, kind), key)
-    with suppress(ImagesNeeded):  # such a host is looked up only when its kernels are there
-        for name, key in _host_keys(session, _host_modules(session, program.host, None, program.entry)):
-            session.find(name, key)
 
 
 def _kernels(session: Session, program: Program) -> Iterator[tuple[Unit, tuple[LlvmModule, ...], dict[str, set[str]]]]:
@@ -376,14 +209,6 @@ def _ended(session: Session, unit: Unit) -> device.Ended:
         session.done = (session.done[0] + 1, session.done[1])
 
     return ended
-
-
-def key_of(session: Session, what: str, module: LlvmModule, kind: str, stamp: str) -> Key:
-    """Return the key of one module in one form: what decides the result, and no path, time or line."""
-    return Key.of(
-        what, code=module.text + module.marked, target=build_cache.describe(module.target), kind=kind,
-        level=str(session.config.level), compiler=stamp,
-    )  # fmt: skip
 
 
 def is_native(unit: Unit) -> bool:
