@@ -4,14 +4,15 @@ Every stage reports user errors to the one `Sink` and goes on with an error node
 ends a stage. A `Bug` is a mistake of ktc itself and is never shown as the user's.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
+from types import MappingProxyType
 from typing import TypeVar
 
 from ktc.base.editions import Edition
 from ktc.base.records import entity, record, replace
-from ktc.diag import words
 from ktc.diag.codes import OFF_BY_DEFAULT, Code
 from ktc.diag.source import Span
 
@@ -137,8 +138,8 @@ def _in_its_words(diagnostic: Diagnostic) -> Diagnostic:
     source = diagnostic.span.source if diagnostic.span is not None else None
     if source is None or source.edition is None or source.edition.edition is not Edition.Y2026:
         return diagnostic
-    message, help = words.in_2026(diagnostic.message, source.text), words.in_2026(diagnostic.help, source.text)
-    notes = tuple([replace(note, text=words.in_2026(note.text, source.text)) for note in diagnostic.notes])
+    message, help = in_2026(diagnostic.message, source.text), in_2026(diagnostic.help, source.text)
+    notes = tuple([replace(note, text=in_2026(note.text, source.text)) for note in diagnostic.notes])
     return replace(diagnostic, message=message, help=help, notes=notes)
 
 
@@ -164,3 +165,25 @@ def gate(value: T, sink: Sink) -> T:
     if sink.error_count:
         raise CompileError(sink.diagnostics)
     return value
+
+
+_WORDS: Mapping[str, str] = MappingProxyType({
+    "EqualityComparable": "Equatable", "ImmutAnyOrigin": "ImmUnsafeAnyOrigin", "ImmutOrigin": "ImmOrigin",
+    "ImmutOrigin.external": "ImmUntrackedOrigin", "InlineArray": "Array", "MutOrigin.external": "MutUntrackedOrigin",
+    "StaticConstantOrigin": "ImmStaticOrigin", "StringSlice": "StringSpan", "UnsafePointer": "Pointer",
+    "__copyinit__": "__init__(*, copy)", "__del__": "__deinit__", "__moveinit__": "__init__(*, move)", "fn": "def",
+})  # fmt: skip
+"""Words of edition 2025, and those of 2026."""
+
+_LONGEST_FIRST = sorted(_WORDS.keys() - {"fn"}, key=lambda word: (-len(word), word))
+_OLD = re.compile(rf"\b(?:{'|'.join(map(re.escape, _LONGEST_FIRST))})\b|\bfn(?= ?[(\[])")
+
+
+def in_2026(text: str, source: str) -> str:
+    """Return a text in the words of edition 2026."""
+
+    def new(found: re.Match[str]) -> str:
+        is_written = re.search(rf"\b{re.escape(found[0])}\b", source) is not None
+        return found[0] if is_written else _WORDS[found[0]]
+
+    return _OLD.sub(new, text)

@@ -10,7 +10,10 @@ from functools import partial
 from typing import NoReturn
 
 from ktc.base.records import replace
+from ktc.codegen.globals import image_constants
 from ktc.codegen.module import lower_device, lower_host
+from ktc.codegen.source_places import place_definitions
+from ktc.codegen.values.constants import ImagesNeeded
 from ktc.config import LIBRARIES, Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
@@ -19,7 +22,8 @@ from ktc.driver.front_end import kept_library
 from ktc.driver.front_end.stages import elaborated, load_package, passed, verified
 from ktc.driver.front_end.stages import name_of as unit_name
 from ktc.driver.session import Session, fail
-from ktc.driver.units import host_objects, kernel_images, whole_program
+from ktc.driver.units import host_objects, kernel_images
+from ktc.driver.units.host_objects import EarlyHost
 from ktc.elaborate.instances.library_archive import Library
 from ktc.emit import device
 from ktc.emit.linking.commands import LinkOptions
@@ -64,10 +68,10 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
         with session.stage("archive"):
             prepared = session.prepared
             archive = prepared.fresh_archive() if prepared else library_archive.find(session.config, session.cache)
-        early = host_objects.EarlyHost(session, workers, archive)
+        early = EarlyHost(session, workers, archive)
         program = _front(session, package, archive.library if archive else None, early)
         session.program = program
-        objects = whole_program.compile_program(session, program, early)
+        objects = _compile_program(session, program, early)
         if archive is None:
             return objects
         with session.stage("wait", "library"):
@@ -75,9 +79,32 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
         return (*objects, *archive.objects(program.host))
 
 
+def _compile_program(session: Session, program: Program, early: EarlyHost) -> tuple[bytes, ...]:
+    """Return the host's object, one of the images if there are any, and those of kernels for the CPU."""
+    workers, unit, entry = early.workers, program.host, program.entry
+    if early.archive is not None:
+        early.archive.compile(unit.apart, workers)
+    try:
+        started = early.object_of(unit) or host_objects.start(session, unit, entry, None, workers)
+    except ImagesNeeded:
+        images, natives = kernel_images.compile_kernels(session, program, workers)
+        started = host_objects.start(session, unit, entry, images, workers)
+        return (*host_objects.finish(session, started, workers), *natives)
+    images, natives = kernel_images.compile_kernels(session, program, workers)
+    constants, places = image_constants(program.host, images), place_definitions(program.host)
+    held: tuple[bytes, ...] = ()
+    if constants or places:
+        ticket = workers.submit(device.data_job(program.host.target, constants, places))
+        held = (bytes(workers.result(ticket)),)
+        session.timeline.job(workers.usage[ticket])
+    return (*host_objects.finish(session, started, workers), *held, *natives)
+
+
 def look_up(session: Session) -> None:
     """Look every unit of the program up in the cache and compile none; `session.units` has the answers."""
-    whole_program.look_up(session, _front(session, library=kept_library.kept(session.config, session.cache)))
+    program = _front(session, library=kept_library.kept(session.config, session.cache))
+    kernel_images.look_up(session, program)
+    host_objects.look_up(session, program.host, program.entry)
 
 
 def emit(
@@ -160,7 +187,7 @@ def _front(
     session: Session,
     package: Package | None = None,
     library: Library | None = None,
-    early: host_objects.EarlyHost | None = None,
+    early: EarlyHost | None = None,
 ) -> Program:
     """Load, elaborate, and run the passes.
 

@@ -17,7 +17,6 @@ from functools import partial
 
 from ktc.elaborate.checks import speculation
 from ktc.elaborate.checks.default_argument_checks import check_with
-from ktc.elaborate.checks.uninstantiated_code import uninstantiated_spans
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.functions import function_bodies
 from ktc.elaborate.generics import archetypes, unification
@@ -30,6 +29,7 @@ from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Instance, Symbolic, unelaborated_copy
 from ktc.elaborate.model.types import Actual, ConstValue, OriginValue, ParameterArgument, StructTy
+from ktc.elaborate.tree.free_variables import parts
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.syntax import ast
 
@@ -289,3 +289,24 @@ def _actual(elab: Elaboration, fn: FunctionInfo, scope: Scope, ty: StructTy | No
         if isinstance(known, Ty):
             scope.names[arg.name] = placeholder_argument(arg.name, known, fn, arg)
     return found
+
+
+def uninstantiated_spans(elab: Elaboration, fn: FunctionInfo) -> list[tuple[int, int]]:
+    """Return the spans of the function's code that no instance elaborated."""
+    candidates = fn.patterns.get("hides")
+    if candidates is None:
+        candidates = fn.patterns["hides"] = tuple(filter(_may_hide, parts(fn.node.body)))
+    is_open = bool(fn.node.params) or (isinstance(fn.owner, StructInfo) and bool(fn.owner.node.params))
+    found: list[tuple[int, int]] = []
+    for part in candidates:
+        if isinstance(part, ast.If):
+            for taken, arm in ((True, part.body), (False, part.orelse)):
+                if arm and (part, taken) not in elab.coverage.arms:
+                    found.append((arm[0].start, arm[-1].end))
+        elif part not in elab.coverage.reached and (is_open or part.params):
+            found.append((part.start, part.end))
+    return found
+
+
+def _may_hide(part: ast.Node) -> bool:
+    return (isinstance(part, ast.If) and part.comptime) or isinstance(part, ast.FunctionDecl)

@@ -10,8 +10,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.builder.linear_types import check_fields
-from ktc.elaborate.checks.fieldwise_constructors import check_fieldwise, constructor_arguments
-from ktc.elaborate.checks.register_passable import check_registers
+from ktc.elaborate.checks.struct_decorators import check_fieldwise, check_registers, constructor_arguments
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.generics import archetypes, unification
 from ktc.elaborate.generics.archetypes import MARK, NoArchetype

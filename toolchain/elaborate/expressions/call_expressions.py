@@ -6,7 +6,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.calls import call_lowering, construction
 from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.expressions import collection_literals, operands, special_calls
-from ktc.elaborate.kernels import launch_limits
+from ktc.elaborate.kernels import launches
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
@@ -50,8 +50,8 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Result:
             ty = callee.self_ty  # `Self.__init__(copy=x)`
             if ty is not None and construction.role_by_keyword(ty, callee.overloads, kw):
                 return construction.construct(body, ty, pos, kw, span)
-        if launch_limits.is_launch(callee):
-            launch_limits.warn_over_limit(body, node)
+        if launches.is_launch(callee):
+            launches.warn_over_limit(body, node)
         if isinstance(callee, StructTy) and isinstance(node.func, ast.Subscript) and (pos or kw):
             callee = _with_open_pack(body, callee, node.func)
         return call_lowering.call(body, callee, pos, kw, span)

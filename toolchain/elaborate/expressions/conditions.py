@@ -1,4 +1,4 @@
-"""Conditions: truth values, `and`, `or`, `not`, conditional expressions."""
+"""Conditions: truth values, `and`, `or`, `not`; conditional expressions, whose arms may merge (`__merge_with__`)."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,17 +7,17 @@ from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate.builder import dead_code, ir_values, locals, partial_moves, place_operations, variables
-from ktc.elaborate.calls import conversions, overload_resolution
+from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.expressions import merging, operands, operators
+from ktc.elaborate.expressions import operands, operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, UnboundParameter
-from ktc.elaborate.model.values import Method, Place, Result, RValue, Var
+from ktc.elaborate.model.values import Arg, Method, Place, Result, RValue, Val, Var
 from ktc.elaborate.tree.operator_names import UNARY
-from ktc.elaborate.types import struct_types, type_printer, well_known
+from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.elaborate.types.type_printer import operand_text
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
@@ -154,7 +154,7 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         return values[0 if _decided(body, node.condition) else 1]
     if any(isinstance(value, FunctionValue) for value in values):
         return evaluation.param_arg(body, node.then if _decided(body, node.condition) else node.orelse)
-    values = merging.merge_arms(body, values, lists, node)
+    values = merge_arms(body, values, lists, node)
     ty = _common(body, values, expected, node)
     places = [v for v in values if isinstance(v, Place) and not v.owned and v.ty is ty and v.pointer.type == types.PTR]
     are_places = len(places) == len(values) and (is_place or all(_is_variable(body, one) for one in parts))
@@ -277,3 +277,38 @@ def _common(body: Body, values: Sequence[Result], expected: Ty | None, node: ast
         return expected
     shown = partial(type_printer.type_name, body.elab)
     body.fail(Code.TYPE_MISMATCH, f"'{shown(a.ty)}' and '{shown(b.ty)}' have no common type", body.at(node))
+
+
+def merge_arms(
+    body: Body, values: Sequence[Result], lists: list[list[nodes.Statement]], node: ast.Ternary
+) -> list[Result]:
+    """Return what the arms of a conditional expression give where their types have a `__merge_with__` for each other.
+
+    Args:
+        values: of the two arms.
+        lists: the statements of each arm; a call of the method is appended to them.
+    """
+    first, second = values
+    if not isinstance(first, (RValue, Place, ConstValue)) or not isinstance(second, (RValue, Place, ConstValue)):
+        return [first, second]
+    found: list[Result] = []
+    for own, other, statements, part in (
+        (first, second.ty, lists[0], node.then),
+        (second, first.ty, lists[1], node.orelse),
+    ):
+        body.reopen(statements)
+        found.append(_merge(body, own, other, part) or own if own.ty is not other else own)
+        body.close()
+    return found
+
+
+def _merge(body: Body, value: Val, other: Ty, node: ast.Node) -> Val | None:
+    if not isinstance(value.ty, StructTy) or "__merge_with__" not in value.ty.info.members:
+        return None
+    fns = struct_members.method_set(body.elab, value.ty, "__merge_with__")
+    if fns is None:
+        return None
+    span = body.at(node)
+    fn = FunctionValue(fns, (), (("other_type", other),), value.ty)
+    chosen = overload_resolution.choose_cached(body, fn, [Arg(value, span)], [], span, True, quiet=True)
+    return None if chosen is None else call_lowering.emit_call(body, chosen, span)

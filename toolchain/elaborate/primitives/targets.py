@@ -7,7 +7,7 @@ from ktc import targets
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import global_variables
 from ktc.elaborate.generics.function_types import environments
-from ktc.elaborate.kernels import launches
+from ktc.elaborate.kernels import requested_kernels
 from ktc.elaborate.model.types import ConstValue, ParameterPack, StructTy
 from ktc.elaborate.model.values import Result
 from ktc.elaborate.primitives.reflection import Handler, member
@@ -127,11 +127,11 @@ def _compile_offload(use: Use) -> Result:
     if not 0 <= kind <= 4:
         use.mismatch(f"there is no emission kind {kind}")
     option = use.text("emission_option", "")
-    return launches.offload(use.body, use.target("target_type"), kind, option, use.function(), info, use.span)
+    return requested_kernels.offload(use.body, use.target("target_type"), kind, option, use.function(), info, use.span)
 
 
 def _kernel_codes(use: Use) -> Result:
-    return use.address(launches.kernel_codes(use.body, use.function(), use.number("targets"), use.span))
+    return use.address(requested_kernels.kernel_codes(use.body, use.function(), use.number("targets"), use.span))
 
 
 def _is_closure(use: Use) -> Result:
@@ -139,20 +139,21 @@ def _is_closure(use: Use) -> Result:
 
 
 def _kernel_captures(use: Use) -> Result:
-    return use.index(len(launches.kernel_captures(use.body, use.target(), use.function(), use.span)))
+    return use.index(len(requested_kernels.kernel_captures(use.body, use.target(), use.function(), use.span)))
 
 
 def _kernel_capture(use: Use) -> Result:
-    return use.address(launches.kernel_capture(use.body, use.target(), use.function(), use.number("index"), use.span))
+    index = use.number("index")
+    return use.address(requested_kernels.kernel_capture(use.body, use.target(), use.function(), index, use.span))
 
 
 def _kernel_capture_size(use: Use) -> Result:
     index = use.number("index")
-    return use.index(launches.kernel_capture_size(use.body, use.target(), use.function(), index, use.span))
+    return use.index(requested_kernels.kernel_capture_size(use.body, use.target(), use.function(), index, use.span))
 
 
 def _kernel_arg(use: Use) -> Result:
-    args = launches.kernel_args(use.body, use.function(), use.span)
+    args = requested_kernels.kernel_args(use.body, use.function(), use.span)
     if use.name == "kgen.kernel.arg_count":
         return use.index(len(args))
     if use.name == "kgen.kernel.arg_types":

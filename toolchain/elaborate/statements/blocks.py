@@ -9,7 +9,7 @@ from ktc.elaborate.closures import captures, closure_values
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions
 from ktc.elaborate.generics.refinement import assume, refined
-from ktc.elaborate.kernels.launch_targets import targets_satisfying
+from ktc.elaborate.kernels.launches import targets_satisfying
 from ktc.elaborate.model.declarations import AliasInfo, ImportRef, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported

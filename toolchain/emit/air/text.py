@@ -16,7 +16,6 @@ from dataclasses import field
 from ktc.base.records import entity
 from ktc.diag.diagnostic import Bug
 from ktc.emit.air import atomics
-from ktc.emit.air.refusals import unsupported
 from ktc.emit.llvm_text.functions import signature, symbol_of
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import attribute_words, global_of, struct_of
@@ -267,3 +266,8 @@ def _memory(effects: str) -> list[str]:
 
 def _no_atomics(text: str) -> Bug:
     return Bug(f"AIR has no such atomic instruction: {' '.join(text.split())[:300]}", "emit")
+
+
+def unsupported(text: str) -> Bug:
+    """Return the `Bug` for a piece of LLVM text that has no form in AIR."""
+    return Bug(f"this has no form in AIR: {' '.join(text.split())[:300]}", "emit")
