@@ -1,6 +1,6 @@
 """The tables of handlers by kind of syntax, and the interface of the recursion implemented: all rooms meet here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -24,12 +24,11 @@ from ktc.elaborate.generics import archetypes, parameter_binding
 from ktc.elaborate.instances import callable_types, function_instances
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration, ElaborationApi
-from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance
+from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance, UnresolvedCall
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Named,
     ParameterArgument,
     PartialTy,
     StructTy,
@@ -156,23 +155,9 @@ class Dispatch(ElaborationApi):
         return function_pointers.call_value(body, callee, pos, kw, span)
 
     def choose(
-        self,
-        body: Body,
-        fns: OverloadSet,
-        self_ty: StructTy | None,
-        params: tuple[ParameterArgument, ...],
-        named: Named,
-        pos: Sequence[Arg],
-        kw: Sequence[Arg],
-        span: Span,
-        env: Body | None = None,
-        implicit_only: bool = False,
-        quiet: bool = False,
-        receiver: bool = False,
+        self, body: Body, call: UnresolvedCall, implicit_only: bool = False, quiet: bool = False
     ) -> Candidate | None:
-        return overload_resolution.choose(
-            body, fns, self_ty, params, named, pos, kw, span, env, implicit_only, quiet, receiver
-        )
+        return overload_resolution.choose(body, call, implicit_only, quiet)
 
     def condition(self, body: Body, value: Result, node: ast.Node) -> nodes.Value:
         return conditions.condition(body, value, node)

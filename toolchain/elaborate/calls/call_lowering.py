@@ -18,7 +18,7 @@ from ktc.elaborate.generics.function_types import ANONYMOUS_ARGUMENT
 from ktc.elaborate.instances.reference_mutability import readonly_result
 from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance, Symbolic
+from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance, Symbolic, UnresolvedCall
 from ktc.elaborate.model.types import (
     BoundAlias,
     ConstValue,
@@ -112,7 +112,7 @@ def call_fn(body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: 
         kw = [replace(arg, name=fn.own_name(arg.name)) for arg in kw]
     if len(pos) == 1 and isinstance(pos[0].value, (ParameterPack, PackValue)) and not _takes_several(fn):
         pos = [Arg(_list_of(body, pos[0].value), pos[0].span)]
-    found = overload_resolution.choose_cached(body, fn, pos, kw, span, receiver)
+    found = overload_resolution.choose_cached(body, UnresolvedCall(fn, pos, kw, span, receiver))
     assert found is not None
     made = emit_call(body, found, span)
     if body.frame.module.edition is Edition.Y2026 and isinstance(made, RValue) and isinstance(made.ty, StructTy):

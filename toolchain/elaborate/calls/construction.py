@@ -9,6 +9,7 @@ from ktc.elaborate.instances import callable_types
 from ktc.elaborate.model.declarations import OverloadSet
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
+from ktc.elaborate.model.instance import UnresolvedCall
 from ktc.elaborate.model.spelling import suggest
 from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, Place, RValue, Val
@@ -34,21 +35,18 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
         for arg in kw:
             if arg.name in ("mlir_value", "_mlir_value"):  # as packages call it
                 arg.name = "__mlir_value"
+    call = UnresolvedCall(FunctionValue(inits, (), (), ty), pos, kw, span)
     if ty.info.fieldwise:
         if not ty.symbolic and _matches_fields(body, ty, pos, kw):
             return _fieldwise(body, ty, pos, kw, span)
         # in a generic body whether a condition holds is not known, so the constructor may be meant
         unsure = body.elab.coverage.speculation is not None and any(fn.node.where for fn in inits.functions)
-        found = overload_resolution.choose_cached(
-            body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=not unsure
-        )
+        found = overload_resolution.choose_cached(body, call, quiet=not unsure)
         if found is None:
             return _fieldwise(body, ty, pos, kw, span)
         return call_lowering.emit_call(body, found, span)
     copied = _copy_argument(ty, pos, kw)
-    found = overload_resolution.choose_cached(
-        body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=copied is not None
-    )
+    found = overload_resolution.choose_cached(body, call, quiet=copied is not None)
     if found is None and copied is not None:
         return copied
     assert found is not None

@@ -11,7 +11,7 @@ from ktc.elaborate.generics import function_types
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.declarations import OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import Candidate
+from ktc.elaborate.model.instance import Candidate, UnresolvedCall
 from ktc.elaborate.model.spelling import conversion_help
 from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, TraitTy
 from ktc.elaborate.model.values import Arg, CollectionLiteral, Method, PackValue, Place, Result, RValue, Val
@@ -26,7 +26,7 @@ def call_init(body: Body, ty: Ty, init: OverloadSet, pointer: Value, val: Place)
     """Run `__copyinit__` or `__moveinit__` on a place."""
     assert isinstance(ty, StructTy)
     span = body.frame.span or body.elab.main_span()
-    found = body.api.choose(body, init, ty, (), (), [Arg(val, span)], [], span)
+    found = body.api.choose(body, UnresolvedCall(FunctionValue(init, (), (), ty), [Arg(val, span)], [], span))
     assert found is not None
     instance = found.instance
     work_queue.request(body.elab, instance)

@@ -7,7 +7,6 @@ candidates can be tried and dropped.
 from collections.abc import Sequence
 
 from ktc.diag.codes import Code
-from ktc.diag.source import Span
 from ktc.elaborate.calls import changed_arguments, parameter_inference
 from ktc.elaborate.calls.changed_arguments import check_changed, check_reference_argument
 from ktc.elaborate.calls.overload_filter import check_length_of_pack, may_match
@@ -17,17 +16,15 @@ from ktc.elaborate.generics.function_effects import check_forms
 from ktc.elaborate.generics.parameter_assignment import requires_constant
 from ktc.elaborate.instances import instance_table
 from ktc.elaborate.instances.signatures import with_arguments
-from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
+from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
-from ktc.elaborate.model.instance import Candidate, Instance, Symbolic
+from ktc.elaborate.model.instance import Candidate, Instance, Symbolic, UnresolvedCall
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Named,
     Opaque,
-    ParameterArgument,
     StructTy,
     TraitTy,
     UnboundParameter,
@@ -40,16 +37,14 @@ from ktc.elaborate.types import struct_members, struct_types, type_printer, type
 MISPLACED, CONVERSION, LITERAL, VARIADIC, GENERIC, DISPLAY = (1000**rank for rank in (5, 4, 3, 2, 1, 0))
 
 
-def choose_cached(
-    body: Body, fn: FunctionValue, pos: Sequence[Arg], kw: Sequence[Arg], span: Span, receiver: bool = False,
-    quiet: bool = False,
-) -> Candidate | None:  # fmt: skip
-    """Choose a function, or take what was chosen for arguments of the same types before."""
+def choose_cached(body: Body, call: UnresolvedCall, quiet: bool = False) -> Candidate | None:
+    """Choose a function, or take the one that was chosen for arguments of the same types before."""
+    fn = call.callee
     if any(isinstance(value, (UnboundParameter, Opaque)) for value in fn.params) or any(
         isinstance(value, (UnboundParameter, Opaque)) for _, value in fn.named
     ):
         raise Symbolic
-    key = _site_key(body, fn, pos, kw, receiver)
+    key = _site_key(body, call)
     memo = body.state.memo
     found: Candidate | None = None
     if key is not None:
@@ -59,24 +54,25 @@ def choose_cached(
             key = None
     if found is not None:
         callee = found.instance.fn
-        arguments = pos[1:] if receiver and callee.static else pos
-        return Candidate(found.instance, _slots(body, callee, arguments, kw, False), 0)
-    found = choose(
-        body, fn.overloads, fn.self_ty, fn.params, fn.named, pos, kw, span, fn.env, quiet=quiet, receiver=receiver
-    )
+        return Candidate(found.instance, _slots(body, callee, _arguments(call, callee), call.kw, False), 0)
+    found = choose(body, call, quiet=quiet)
     if key is not None and not (found is not None and found.instance.fn.reads_call_location):
         memo[key] = found
     return found
 
 
-def _site_key(
-    body: Body, fn: FunctionValue, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool
-) -> tuple[object, ...] | None:
+def _arguments(call: UnresolvedCall, fn: FunctionInfo) -> Sequence[Arg]:
+    """Return the arguments by position that a function gets: a static method none for the value it is called on."""
+    return call.pos[1:] if call.receiver and fn.static else call.pos
+
+
+def _site_key(body: Body, call: UnresolvedCall) -> tuple[object, ...] | None:
     """Return the key that determines the choice, or None where it depends on more than types."""
+    fn = call.callee
     if fn.env is not None or not fn.overloads.by_types():
         return None
     kinds: list[object] = []
-    for arg in (*pos, *kw) if kw else pos:
+    for arg in (*call.pos, *call.kw) if call.kw else call.pos:
         value = arg.value
         if not isinstance(value, (RValue, Place, ConstValue)) or isinstance(value.ty, FunctionTy):
             return None
@@ -91,27 +87,23 @@ def _site_key(
         if arg.name:
             kinds.append(arg.name)
     edition = body.frame.module.edition  # whose conversions differ
-    return fn.overloads, fn.params, fn.named, fn.self_ty, receiver, edition, tuple(kinds)
+    return fn.overloads, fn.params, fn.named, fn.self_ty, call.receiver, edition, tuple(kinds)
 
 
-def choose(
-    body: Body, fns: OverloadSet, self_ty: StructTy | None, params: tuple[ParameterArgument, ...], named: Named,
-    pos: Sequence[Arg], kw: Sequence[Arg], span: Span, env: Body | None = None, implicit_only: bool = False,
-    quiet: bool = False, receiver: bool = False,
-) -> Candidate | None:  # fmt: skip
+def choose(body: Body, call: UnresolvedCall, implicit_only: bool = False, quiet: bool = False) -> Candidate | None:
     """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
     best: list[Candidate] = []
     failures: list[tuple[FunctionInfo, Mismatch]] = []
+    fns, receiver = call.callee.overloads, call.receiver
     functions = [fn for fn in fns.seen_from(body.frame.module) if fn.implicit or not implicit_only]
-    names = {arg.name for arg in kw}
-    fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
+    names = {arg.name for arg in call.kw}
+    fitting = [fn for fn in functions if fn.arity.fits(len(call.pos) - (receiver and fn.static), names)]
     if len(fitting) > 1 or implicit_only:
-        fitting = may_match(body.elab, fitting, pos, receiver, implicit_only)
+        fitting = may_match(body.elab, fitting, call.pos, receiver, implicit_only)
 
     def attempt(fn: FunctionInfo) -> Candidate | None:
-        arguments = pos[1:] if receiver and fn.static else pos
         try:
-            return _try(body, fn, self_ty, params, named, arguments, kw, env, implicit_only)
+            return _try(body, fn, call, implicit_only)
         except Mismatch as mismatch:
             failures.append((fn, mismatch))
         except Symbolic:
@@ -131,7 +123,7 @@ def choose(
     if len(best) > 1 and not quiet:
         from ktc.elaborate.calls import overload_ties  # late: only for some programs
 
-        best = overload_ties.break_tie(body, best, fns.name, span)
+        best = overload_ties.break_tie(body, best, fns.name, call.span)
     if best:
         return best[0]
     if quiet:
@@ -142,22 +134,24 @@ def choose(
     failures.sort(key=lambda failure: functions.index(failure[0]))
     from ktc.elaborate.calls.call_errors import no_match  # late: only for errors
 
-    no_match(body, fns.name, failures, pos, kw, span)
+    no_match(body, fns.name, failures, call.pos, call.kw, call.span)
     return None
 
 
-def _try(
-    body: Body, fn: FunctionInfo, self_ty: StructTy | None, params: tuple[ParameterArgument, ...], named: Named,
-    pos: Sequence[Arg], kw: Sequence[Arg], env: Body | None, strict: bool,
-) -> Candidate:  # fmt: skip
-    elab = body.elab
+def _try(body: Body, fn: FunctionInfo, call: UnresolvedCall, strict: bool) -> Candidate:
+    """Return the candidate that one overload makes of a call.
+
+    Raises:
+        Mismatch: it does not fit.
+    """
+    elab, self_ty, params, named = body.elab, call.callee.self_ty, call.callee.params, call.callee.named
     what = fn.title
     instead = launch_brackets_hint(fn.name, fn.node.args) if params and not fn.node.params else ""
     given = parameter_assignment.assign_parameters(elab, fn.node.params, params, named, what, instead)
     if None in params:
         given = {name: value for name, value in given.items() if value is not None}
     constructor = fn.name == "__init__" and self_ty is not None
-    slots = _slots(body, fn, pos, kw, constructor)
+    slots = _slots(body, fn, _arguments(call, fn), call.kw, constructor)
     names = [p for p in fn.node.params if p.name not in given]
     cost, untold = 0, False
     if names or (self_ty is not None and self_ty.symbolic) or _has_typed_self(fn):
@@ -185,7 +179,7 @@ def _try(
     given = parameter_binding.complete_parameters(elab, fn.node.params, given, scope, fn.module, what)
     parameter_inference.check_where(elab, fn, given, scope, what)
     actual = parameter_inference.actual_types(body, fn, self_ty, slots)
-    instance = instance_table.instance(elab, fn, self_ty, given, actual, env, body)
+    instance = instance_table.instance(elab, fn, self_ty, given, actual, call.callee.env, body)
     if fn.node.where:
         parameter_binding.check_where(
             elab, fn.node.where, with_arguments(fn, instance.signature.args, instance.scope), fn.module, what
@@ -391,7 +385,8 @@ def implicit_init(body: Body, have: Ty, expected: StructTy) -> Candidate | None:
             probe = ConstValue(have, ())
         span = body.frame.span or body.elab.main_span()
         outer = body.site.set_inferring(True)
-        found = choose(body, inits, expected, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)
+        call = UnresolvedCall(FunctionValue(inits, (), (), expected), [Arg(probe, span)], [], span)
+        found = choose(body, call, implicit_only=True, quiet=True)
         body.site.set_inferring(outer)
     memo[key] = found
     return found

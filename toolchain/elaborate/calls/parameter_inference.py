@@ -10,6 +10,7 @@ from ktc.elaborate.instances import callable_types, constructed_types
 from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.instance import UnresolvedCall
 from ktc.elaborate.model.types import (
     Actual,
     ConstValue,
@@ -286,9 +287,8 @@ def _constructed_type(
     span = body.frame.span or body.elab.main_span()
     body.site.set_inferring(True)
     try:
-        found = body.api.choose(
-            body, inits, open_ty, (), (), args, keywords, span, implicit_only=implicit_only, quiet=True
-        )
+        call = UnresolvedCall(FunctionValue(inits, (), (), open_ty), args, keywords, span)
+        found = body.api.choose(body, call, implicit_only=implicit_only, quiet=True)
     except ErrorReported:
         return None
     finally:

@@ -18,6 +18,7 @@ from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
+from ktc.elaborate.model.instance import UnresolvedCall
 from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Val
 from ktc.elaborate.types import struct_members, struct_types, well_known
@@ -57,7 +58,8 @@ def index_or_literal(body: Body, base: Result, node: ast.Expr) -> Arg:
     own = well_known.library_type(body.elab, "Slice")
     inits = struct_members.method_set(body.elab, own, "__init__")
     assert inits is not None
-    if overload_resolution.choose(body, inits, own, (), (), list(literal.items), [], body.at(node), quiet=True):
+    call = UnresolvedCall(FunctionValue(inits, (), (), own), literal.items, (), body.at(node))
+    if overload_resolution.choose(body, call, quiet=True):
         literal.ty = own
     return Arg(literal, body.at(node))
 
@@ -172,8 +174,9 @@ def collection_cost(body: Body, late: CollectionLiteral | ast.Expr, expected: Ty
         return CONVERSION
     if inits is None or literal.name == "List":
         return None
-    given = list(literal.items), list(literal.keywords)
-    found = overload_resolution.choose(body, inits, expected, (), (), *given, body.at(literal.node), quiet=True)
+    constructor = FunctionValue(inits, (), (), expected)
+    call = UnresolvedCall(constructor, literal.items, literal.keywords, body.at(literal.node))
+    found = overload_resolution.choose(body, call, quiet=True)
     return None if found is None else CONVERSION
 
 
@@ -223,10 +226,10 @@ def _is_taken(body: Body, literal: CollectionLiteral, expected: StructTy) -> boo
         nothing = RValue(_flag_type(body, expected, FLAGS[literal.name]), None)  # type: ignore[arg-type]
         flagged = [Arg(nothing, span, FLAGS[literal.name])]
     inits = struct_members.method_set(body.elab, expected, "__init__")
-    items = list(literal.items)
-    return inits is not None and bool(
-        overload_resolution.choose(body, inits, expected, (), (), items, flagged, span, quiet=True)
-    )
+    if inits is None:
+        return False
+    call = UnresolvedCall(FunctionValue(inits, (), (), expected), literal.items, flagged, span)
+    return bool(overload_resolution.choose(body, call, quiet=True))
 
 
 def _lanes(expected: StructTy) -> int | None:

@@ -13,7 +13,7 @@ from ktc.elaborate.expressions import operands, operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
-from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.instance import Symbolic, UnresolvedCall
 from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, Method, Place, Result, RValue, Val, Var
 from ktc.elaborate.tree.operator_names import UNARY
@@ -310,5 +310,5 @@ def _merge(body: Body, value: Val, other: Ty, node: ast.Node) -> Val | None:
         return None
     span = body.at(node)
     fn = FunctionValue(fns, (), (("other_type", other),), value.ty)
-    chosen = overload_resolution.choose_cached(body, fn, [Arg(value, span)], [], span, True, quiet=True)
+    chosen = overload_resolution.choose_cached(body, UnresolvedCall(fn, [Arg(value, span)], [], span, True), quiet=True)
     return None if chosen is None else call_lowering.emit_call(body, chosen, span)

@@ -16,7 +16,7 @@ from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.instance import Symbolic, UnresolvedCall
 from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, TraitTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, CollectionLiteral, DeferredOperand, Method, Place, Result, RValue, Val
 from ktc.elaborate.resolve.suggestions import operand_help
@@ -116,7 +116,7 @@ def dunder(body: Body, base: Result, name: str, args: Sequence[Result], node: as
     keep = body.frame.span is not None and body.frame.module.is_library
     outer = body.frame.set_span(body.frame.span if keep else span)
     try:
-        found = overload_resolution.choose_cached(body, fn, pos, [], span, True, quiet=True)
+        found = overload_resolution.choose_cached(body, UnresolvedCall(fn, pos, [], span, True), quiet=True)
     finally:
         body.frame.set_span(outer)
     if found is None:
@@ -184,6 +184,7 @@ def _report_missing_requirement(body: Body, owner: Result, other: Result, name: 
     fns = struct_members.method_set(body.elab, owner.ty, name)
     if fns is not None and (owner.ty is other.ty or other.ty in owner.ty.params):
         span = body.at(node)
+        pos = [Arg(owner, span), Arg(other, span)]
         overload_resolution.choose_cached(
-            body, FunctionValue(fns, (), (), owner.ty), [Arg(owner, span), Arg(other, span)], [], span, True
+            body, UnresolvedCall(FunctionValue(fns, (), (), owner.ty), pos, [], span, True)
         )

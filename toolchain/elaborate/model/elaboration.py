@@ -5,7 +5,7 @@ recursion of the elaborator: a function that a lower room may call in a higher o
 implements each in one statement.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ktc.config import Config
@@ -32,13 +32,19 @@ from ktc.elaborate.model.elaboration_state import (
     TypeTable,
 )  # fmt: skip
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.instance import ArgumentSignature, Candidate, DependsOnProgram, Instance, UnitState
+from ktc.elaborate.model.instance import (
+    ArgumentSignature,
+    Candidate,
+    DependsOnProgram,
+    Instance,
+    UnitState,
+    UnresolvedCall,
+)
 from ktc.elaborate.model.reporting import Reporter
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Named,
     ParameterArgument,
     PartialTy,
     StructTy,
@@ -97,19 +103,7 @@ class ElaborationApi:
         raise NotImplementedError
 
     def choose(
-        self,
-        body: "Body",
-        fns: OverloadSet,
-        self_ty: StructTy | None,
-        params: tuple[ParameterArgument, ...],
-        named: Named,
-        pos: Sequence[Arg],
-        kw: Sequence[Arg],
-        span: Span,
-        env: "Body | None" = None,
-        implicit_only: bool = False,
-        quiet: bool = False,
-        receiver: bool = False,
+        self, body: "Body", call: UnresolvedCall, implicit_only: bool = False, quiet: bool = False
     ) -> Candidate | None:
         """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
         raise NotImplementedError

@@ -1,17 +1,17 @@
 """Instances of functions, their signatures, and what has been elaborated for each target."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from copy import copy
 from dataclasses import field
 from typing import Any
 
-from ktc.base.records import entity
+from ktc.base.records import entity, record
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate.model.body_store import Bodies, Declarations, Listed
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.types import FunctionValue, ParameterArgument, StructTy
-from ktc.elaborate.model.values import Slot, Var
+from ktc.elaborate.model.values import Arg, Slot, Var
 from ktc.ir import nodes
 from ktc.ir.interpreter.interpret import Interpreter
 from ktc.syntax import ast
@@ -256,6 +256,24 @@ def unelaborated_copy(instance: Instance) -> Instance:
     made.function, made.template, made.body, made.refs = None, None, None, set()
     made.failed, made.has_stored_body, made.is_reelaborated = False, False, True
     return made
+
+
+@record
+class UnresolvedCall:
+    """A call whose function is yet to be chosen among overloads.
+
+    Args:
+        callee: the overloads, with the parameters, the type of `self` and the environment that are given already.
+        pos, kw: the arguments by position and by name.
+        span: the call in its text.
+        receiver: the first argument is the value whose method is called.
+    """
+
+    callee: FunctionValue
+    pos: Sequence[Arg]
+    kw: Sequence[Arg]
+    span: Span
+    receiver: bool = False
 
 
 @entity

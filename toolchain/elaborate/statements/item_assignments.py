@@ -11,6 +11,7 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals, members, operands
 from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import UnresolvedCall
 from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Arg, ComputedAccess, Place, Result, RValue, Val, Var
 from ktc.elaborate.resolve.hints import index_hint, origin_hint, unchangeable_hint
@@ -158,7 +159,7 @@ def _item_value(body: Body, base: Val, args: list[Arg], value: ast.Expr, target:
     span = body.at(target)
     given, named = [Arg(base, span), *(arg for arg in args if not arg.name)], [arg for arg in args if arg.name]
     fn = FunctionValue(getter, (), (), base.ty)
-    found = overload_resolution.choose_cached(body, fn, given, named, span, receiver=True, quiet=True)
+    found = overload_resolution.choose_cached(body, UnresolvedCall(fn, given, named, span, receiver=True), quiet=True)
     expected = found.instance.signature.result_ty if found is not None else None
     return Arg(body.api.expr(body, value, expected), body.at(value))
 
