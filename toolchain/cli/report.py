@@ -19,7 +19,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.emit import tools
 from ktc.emit.linking.commands import EXECUTABLE, LinkOptions
-from ktc.emit.linking.link import LinkFailed, linked
+from ktc.emit.linking.link import LinkFailed, run_linker
 from ktc.emit.linking.tools import find_link_tools
 from ktc.targets.target import Target
 
@@ -89,8 +89,8 @@ def _show_sizes(session: "Session", as_json: bool) -> None:
     objects, found = compile_objects(session), find_link_tools(session.config.host.triple)
     assert session.program is not None
     try:
-        symbols = linked(objects, found, LinkOptions(debug=True))
-        size = len(linked(objects, found, EXECUTABLE))
+        symbols = run_linker(objects, found, LinkOptions(debug=True))
+        size = len(run_linker(objects, found, EXECUTABLE))
         parts = executable_sizes.parts_of(symbols, size, session.program)
     except (LinkFailed, ValueError) as error:
         said = " ".join(str(error).split())

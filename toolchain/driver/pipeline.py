@@ -27,7 +27,7 @@ from ktc.driver.units.host_objects import EarlyHost
 from ktc.elaborate.instances.library_archive import Library
 from ktc.emit import device
 from ktc.emit.linking.commands import LinkOptions
-from ktc.emit.linking.link import Executable, LinkFailed, link, linked
+from ktc.emit.linking.link import Executable, LinkFailed, link, run_linker
 from ktc.emit.linking.tools import find_link_tools, how_to_link
 from ktc.emit.workers import Workers
 from ktc.ir.exports import Exports
@@ -224,7 +224,7 @@ def _whole_object(session: Session, program: Program, workers: Workers) -> bytes
         return objects[0]
     with session.stage("link"):
         try:
-            joined = linked(objects, find_link_tools(session.config.host.triple), LinkOptions(is_joined=True))
+            joined = run_linker(objects, find_link_tools(session.config.host.triple), LinkOptions(is_joined=True))
         except LinkFailed as error:
             _link_failed(session, error)
     from ktc.interop.static_library import with_locals  # late: only with some options

@@ -125,7 +125,7 @@ def host_job(module: ModuleText, kind: str, level: int) -> Job:
     """Return the job that makes the host's "object" (bytes), "asm" or "llvm-opt" (text)."""
     functions = {"object": "object_file", "asm": "assembly", "llvm-opt": "llvm_text"}
     name = f"ktc.emit.host:{functions[kind]}"
-    return with_spare(Job("the host's code", name, (module, level), timed=kind == "object"))
+    return with_fallback(Job("the host's code", name, (module, level), timed=kind == "object"))
 
 
 def library_job(modules: Sequence[ModuleText], level: int) -> Job:
@@ -133,10 +133,10 @@ def library_job(modules: Sequence[ModuleText], level: int) -> Job:
     return Job("the library", "ktc.emit.host:object_files", (tuple(modules), level), timed=True)
 
 
-def with_spare(job: Job) -> Job:
+def with_fallback(job: Job) -> Job:
     """Return a processor's job that is tried again, without LLVM's vectorisers, if LLVM dies of it."""
     again = Job(job.name, "ktc.emit.host:in_single_steps", (job.function, job.arguments), job.timed, last=True)
-    return replace(job, spare=again)
+    return replace(job, fallback=again)
 
 
 def data_job(target: object, constants: Mapping[str, bytes], lines: Sequence[str] = ()) -> Job:
@@ -167,7 +167,7 @@ def _images(
         is_long = module.target.vendor != "cpu" and module.text.count("\n") > _LONG
         arguments = (module, requested, level, ptxas, is_long)
         job = Job(f"kernel '{module.kernel}'", "ktc.emit.kernel:emit_kernel", arguments, timed=True, last=is_long)
-        tickets[module.kernel] = workers.submit(with_spare(job) if module.target.vendor == "cpu" else job)
+        tickets[module.kernel] = workers.submit(with_fallback(job) if module.target.vendor == "cpu" else job)
     if meanwhile is not None:
         meanwhile()
     made: dict[str, Image] = {}

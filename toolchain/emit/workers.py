@@ -2,8 +2,8 @@
 
 LLVM is loaded once, in a child that is forked early and loads it while the parent still reads and elaborates; that
 child forks as many processes as may run at once, and each does one job after the other. So jobs run at the same time
-(llvmlite holds one lock in a process) and a job that LLVM kills takes only its process with it: its spare is done or it
-becomes one `Bug` that names the job and LLVM's last words.
+(llvmlite holds one lock in a process) and a job that LLVM kills takes only its process with it: its fallback is done
+or it becomes one `Bug` that names the job and LLVM's last words.
 
 Where the system has no `fork`, jobs are done in this process, one after the other.
 """
@@ -42,7 +42,7 @@ class Job:
         arguments: plain values.
         timed: the function takes `steps`, a list to which it appends a `Step` for each of its own.
         last: the process ends with it, for it leaves LLVM changed.
-        spare: what is done instead if LLVM dies of it.
+        fallback: the job that is done instead if LLVM dies of this one.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Job:
     arguments: tuple[Any, ...]
     timed: bool = False
     last: bool = False
-    spare: "Job | None" = None
+    fallback: "Job | None" = None
 
 
 @entity
@@ -70,7 +70,7 @@ class Workers:
     _to: int = -1
     _from: int = -1
     _names: list[str] = field(default_factory=list)
-    _spares: dict[int, Job | None] = field(default_factory=dict)
+    _fallbacks: dict[int, Job | None] = field(default_factory=dict)
     _done: dict[int, tuple[str, Any]] = field(default_factory=dict)
     usage: dict[int, Usage] = field(default_factory=dict)
     """By ticket, of the jobs that have ended."""
@@ -108,12 +108,12 @@ class Workers:
         self.start()
         ticket = len(self._names)
         self._names.append(job.name)
-        self._spares[ticket] = job.spare
+        self._fallbacks[ticket] = job.fallback
         if not self._child:
             self._do_here(ticket, job)
             return ticket
         with suppress(BrokenPipeError):  # the child is gone: `result` reports it
-            self._push(pipes.frame((ticket, replace(job, spare=None))))
+            self._push(pipes.frame((ticket, replace(job, fallback=None))))
         return ticket
 
     def expect_kernels(self) -> None:
@@ -140,8 +140,8 @@ class Workers:
             return value
         if kind == "raised":
             raise value
-        if (spare := self._spares[ticket]) is not None:
-            again = self.submit(spare)
+        if (fallback := self._fallbacks[ticket]) is not None:
+            again = self.submit(fallback)
             return self.result(again)
         raise backend_error(self._names[ticket], value)
 

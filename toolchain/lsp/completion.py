@@ -15,7 +15,7 @@ from ktc import config as configs
 from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, StructInfo
 from ktc.elaborate.model.spelling import INDICES
 from ktc.elaborate.resolve.suggestions import module_names
-from ktc.lsp import half_written, queries
+from ktc.lsp import incomplete_input, queries
 from ktc.lsp.analysis import Analysis, Document, Workspace, analyse, walk
 from ktc.lsp.positions import word_at
 from ktc.syntax import ast
@@ -83,7 +83,7 @@ def _attempts(text: str, start: int, offset: int) -> Iterator[tuple[str, int]]:
 
     The first one has the expression alone instead of its statement, the second one a made-up name after the dot.
     """
-    yield half_written.alone(text, start - 1, offset)
+    yield incomplete_input.alone(text, start - 1, offset)
     yield text[:start] + _PLACEHOLDER + text[offset:], start - 1
 
 

@@ -13,7 +13,7 @@ from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.fixes import fixes
 from ktc.diag.source import Source, Span
 from ktc.formatting.formatter import format_source
-from ktc.lsp import changes, completion, half_written, queries, symbols
+from ktc.lsp import changes, completion, incomplete_input, queries, symbols
 from ktc.lsp.analysis import Analysis, Document, Workspace, analyse, look_at_change
 from ktc.lsp.facts import Declared, Fact
 from ktc.lsp.positions import Lines, word_at
@@ -73,7 +73,7 @@ class Server(LanguageServer):
             fact = queries.fact_at(good, offset - by)
             return dataclasses.replace(fact, start=fact.start + by, end=fact.end + by) if fact is not None else None
         start, end = word_at(text, offset)
-        tried, place = half_written.alone(text, end, end)
+        tried, place = incomplete_input.alone(text, end, end)
         work = partial(analyse, document.path, tried, self.ktc.overlays(), self.ktc.tables, good=good)
         analysis = self.ktc.run(work)
         fact = queries.fact_at(analysis, place)

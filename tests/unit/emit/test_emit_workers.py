@@ -70,10 +70,10 @@ def test_a_killed_job_tells_its_last_words(workers, number):
 
 
 def test_the_spare_of_a_killed_job(workers):
-    ticket = workers.submit(replace(job("die", int(signal.SIGABRT)), spare=job("double", "ab")))
+    ticket = workers.submit(replace(job("die", int(signal.SIGABRT)), fallback=job("double", "ab")))
     assert workers.result(ticket) == "abab" and workers.usage[ticket].pid
     with pytest.raises(Bug, match="gave up on job leave"):
-        workers.result(workers.submit(replace(job("die", int(signal.SIGABRT)), spare=job("leave", 1))))
+        workers.result(workers.submit(replace(job("die", int(signal.SIGABRT)), fallback=job("leave", 1))))
 
 
 def test_a_job_that_exits(workers):

@@ -77,9 +77,9 @@ def load_package(session: Session) -> Package:
             overlays=session.overlays, tree=session.tree, edition=config.edition,
         )  # fmt: skip
     if package is None:
-        from ktc.driver.front_end.behind_syntax_errors import check_remains  # late: only for errors
+        from ktc.driver.front_end.checks_after_recovery import check_partial_tree  # late: only for errors
 
-        check_remains(session)
+        check_partial_tree(session)
         raise CompileError(session.sink.diagnostics)
     if "." in config.module:  # for its relative imports
         package.names[id(package.root)] = config.module

@@ -74,7 +74,7 @@ def text_of(elab: Elaboration, value: ParameterArgument) -> str:
     return str(value)
 
 
-def refine(
+def bind_parameters(
     elab: Elaboration, base: PartialTy, positional: tuple[ParameterArgument, ...], named: Named
 ) -> ParameterArgument:
     """Give more parameters to a struct that has some."""

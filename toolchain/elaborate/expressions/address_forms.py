@@ -10,7 +10,7 @@ UNINITIALIZED_PLACE = "__get_address_as_uninit_lvalue"
 NAMES = (UNINITIALIZED_PLACE, "__get_address_as_owned_value", "__get_mvalue_as_litref", "__get_litref_as_mvalue")
 
 
-def spelled_out(body: Body, node: ast.Call) -> ast.Expr | None:
+def desugar(body: Body, node: ast.Call) -> ast.Expr | None:
     """Return the expression that a call of one of these functions stands for, or None."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     if name not in NAMES or variables.find(body, name) is not None:
@@ -25,7 +25,7 @@ def spelled_out(body: Body, node: ast.Call) -> ast.Expr | None:
     body.fail(Code.SYNTAX_ERROR, f"'{name}' can only be assigned to", body.at(node))
 
 
-def marked(operation: str, node: ast.Call) -> ast.Expr | None:
+def ownership_operand(operation: str, node: ast.Call) -> ast.Expr | None:
     """Return the variable that an operation about ownership names, whether or not it has a value, or None."""
     match node.args:
         case (ast.Call(func=ast.Name(id="__get_mvalue_as_litref"), args=(of,)),) if operation.startswith(

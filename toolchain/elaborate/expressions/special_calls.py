@@ -43,7 +43,7 @@ def special_call(body: Body, node: ast.Call) -> Result:
             if isinstance(value, (UnboundParameter, Opaque)):
                 raise Symbolic
             return value
-        place = address_forms.spelled_out(body, node)
+        place = address_forms.desugar(body, node)
         return None if place is None else body.api.expr(body, place)
     attrs: ast.Subscript | None = None
     if isinstance(func, ast.Subscript):
@@ -58,7 +58,7 @@ def special_call(body: Body, node: ast.Call) -> Result:
                 if isinstance(value, (UnboundParameter, Opaque)) or getattr(value, "symbolic", False):
                     raise Symbolic
                 values[key.name] = value
-        about = address_forms.marked(func.name, node)
+        about = address_forms.ownership_operand(func.name, node)
         args = [members.place_or_value(body, about)] if about is not None else []
         args = args or [operands.arg(body, item).value for item in node.args]
         span = body.at(node)

@@ -101,7 +101,7 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
                 count = sum(p.kind in ("pos", "any", "star") and value is None for p, value in slots)
                 positional = (*positional[:-1], *[None] * (count + 1 - len(positional)))
             if any(p is not None for p in params):
-                return evaluation.refine(body.elab, base, positional, named)
+                return evaluation.bind_parameters(body.elab, base, positional, named)
             return parameter_binding.apply_struct(body.elab, info, positional, named)
         case StructTy():
             positional, named = evaluation.param_list(body, node)

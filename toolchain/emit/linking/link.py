@@ -45,13 +45,13 @@ def link(objects: Sequence[bytes], output: Path, tools: LinkTools, options: Link
         LinkFailed: the linker refused, or there is none.
         OSError: `output` cannot be written.
     """
-    data = linked(objects, tools, options)
+    data = run_linker(objects, tools, options)
     install(data, output)
     return Executable(output, len(data))
 
 
-def linked(objects: Sequence[bytes], tools: LinkTools, options: LinkOptions) -> bytes:
-    """Return what the linker makes of objects.
+def run_linker(objects: Sequence[bytes], tools: LinkTools, options: LinkOptions) -> bytes:
+    """Return the file that the linker makes of objects: an executable, a library, or one relocatable object.
 
     Raises:
         LinkFailed: the linker refused, or there is none.

@@ -75,12 +75,12 @@ def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -
     """
     variables, unwatched = variables_of(text), unwatched_of(text)
     text = expanded(text, True, machine)
-    if _reads_in_vain(Body(Module(text).function(f"{kernel}.body"))):
+    if _has_unused_loads(Body(Module(text).function(f"{kernel}.body"))):
         raise Unscreened("it reads what it does not use")
     module = Module(tidied(text, machine))
     at = module.place_of(f"{kernel}.body")
     body = Body(module.at(at))
-    has_warps = _looked_at(body)
+    has_warps = _uses_warp_exchange(body)
     places = Nearest(body, Places(module.nodes()))
     if not places.has_any:
         raise Unscreened("it is the library's")
@@ -105,7 +105,7 @@ def _without_mask(head: Signature) -> str:
     return head._replace(parameters=head.parameters[:at] + head.parameters[at + 1 :]).with_parameters()
 
 
-def _reads_in_vain(body: Body) -> bool:
+def _has_unused_loads(body: Body) -> bool:
     """Return whether there is a read, not of a local, that is not used: it would be left out, and may be wrong."""
     pointers = Pointers(body, {})
     for one in body.instructions:
@@ -129,7 +129,7 @@ def with_screen(text: str, screen: Screen, entry: str) -> str:
     return module.text()
 
 
-def _looked_at(body: Body) -> bool:
+def _uses_warp_exchange(body: Body) -> bool:
     """Return whether a kernel's lanes exchange words.
 
     Raises:

@@ -38,7 +38,7 @@ _Members = ast.StructDecl | ast.Extension | ast.TraitDecl
 
 
 @record
-class Remains:
+class PartialTree:
     """What is left of a module.
 
     Args:
@@ -49,7 +49,7 @@ class Remains:
     is_open: bool
 
 
-def remains(source: Source, cache: Store | None) -> Remains | None:
+def partial_tree(source: Source, cache: Store | None) -> PartialTree | None:
     """Return what can be checked of a text that does not parse; None if there is nothing."""
     tables = load_tables(cache)
     parser = Parser(tables, source, Sink())
@@ -65,7 +65,7 @@ def remains(source: Source, cache: Store | None) -> Remains | None:
         return None
     rest = _Rest(source.text, places, gaps, lambda: _end_of(Parser(tables, _END, Sink()).module()))
     kept = rest.of(body)
-    return Remains(ast.Module(0, len(source.text), kept, "", source), rest.is_open) if kept else None
+    return PartialTree(ast.Module(0, len(source.text), kept, "", source), rest.is_open) if kept else None
 
 
 def _end_of(module: ast.Module | None) -> ast.Stmt:

@@ -10,9 +10,9 @@ from ktc.driver.session import Session
 from ktc.elaborate.program import elaborate
 from ktc.syntax.editions import assign
 from ktc.syntax.loader import load, read_source
-from ktc.syntax.parsing.remains import Remains, remains
+from ktc.syntax.parsing.partial_tree import PartialTree, partial_tree
 
-_OF_WHAT_IS_LEFT_OUT = frozenset(
+_FROM_TRUNCATION = frozenset(
     (
         Code.MISSING_MAIN, Code.INVALID_MAIN, Code.COMPILE_TIME_EVALUATION_FAILED, Code.COMPILE_TIME_EVALUATION_LIMIT,
         Code.UNSATISFIED_CONSTRAINT,
@@ -21,13 +21,13 @@ _OF_WHAT_IS_LEFT_OUT = frozenset(
 """Errors that a truncated function can cause."""
 
 
-def check_remains(session: Session) -> None:
+def check_partial_tree(session: Session) -> None:
     """Report what else is wrong with a main file that does not parse."""
     source = read_source(session.config.root, Sink(), False, {}, session.overlays)
     if source is None or not session.sink.mistake_count:
         return
     assign(source, session.config.edition)
-    rest = remains(source, session.cache)
+    rest = partial_tree(source, session.cache)
     if rest is None:
         return
     try:
@@ -35,12 +35,12 @@ def check_remains(session: Session) -> None:
     except Exception:  # an internal error, caused by the gaps in the tree, must not replace the syntax errors
         return
     for one in found:
-        may_follow = one.code in _OF_WHAT_IS_LEFT_OUT or (rest.is_open and one.code is Code.UNDEFINED_NAME)
+        may_follow = one.code in _FROM_TRUNCATION or (rest.is_open and one.code is Code.UNDEFINED_NAME)
         if one.severity is Severity.ERROR and not may_follow:
             session.sink.report(one)
 
 
-def _found(session: Session, rest: Remains) -> list[Diagnostic]:
+def _found(session: Session, rest: PartialTree) -> list[Diagnostic]:
     config, sink = session.config, Sink()
     package = load(
         config.root, config.search, config.stdlib, session.cache, sink, overlays=session.overlays, tree=rest.module,
