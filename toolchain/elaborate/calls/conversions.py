@@ -100,7 +100,7 @@ def try_convert(body: Body, value: Result, expected: Ty, span: Span | None) -> V
         if isinstance(value, Place):
             return replace(value, ty=expected)
         return (
-            RValue(expected, value.ir, loans=value.loans)
+            RValue(expected, value.ir, loans=value.loans, access_paths=value.access_paths)
             if isinstance(value, RValue)
             else ConstValue(expected, value.data)
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
-from ktc.elaborate.model.types import ConstValue, OriginValue, ParameterArgument, ParameterPack, StructTy
+from ktc.elaborate.model.types import ConstValue, OriginValue, ParameterArgument, ParameterPack, PartialTy, StructTy
 from ktc.elaborate.model.values import Place, Result, RValue, Values
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import struct_types, well_known
@@ -80,11 +80,34 @@ def _immutable_type(elab: Elaboration, ty: Ty, kept: set[StructTy]) -> Ty:
         ):
             continue
         found[i] = well_known.origin_constant(elab, OriginValue(origin.kind, False, origin.local))
-        if isinstance(param.type, ast.Subscript) and isinstance(param.type.args[0], ast.Name):
-            mut = at.get(param.type.args[0].id)
-            if mut is not None:
-                found[mut] = well_known.bool_constant(elab, False)
+        mut = at.get(_mutability(param))
+        if mut is not None:
+            found[mut] = well_known.bool_constant(elab, False)
     return struct_types.struct_type(elab, ty.info, tuple(found))
+
+
+def read_only_as(elab: Elaboration, have: StructTy, expected: PartialTy) -> StructTy:
+    """Return the type of an argument with the origins read only whose `mut` the declared type gives as `False`."""
+    if not struct_types.origins_of(elab, have):
+        return have
+    given = {param.name: value for param, value in zip(have.info.node.params, expected.params, strict=True)}
+    found = list(have.params)
+    for i, (param, value) in enumerate(zip(have.info.node.params, have.params, strict=True)):
+        origin = value.data if isinstance(value, ConstValue) else None
+        mut = _mutability(param)
+        wanted = given.get(mut)
+        if isinstance(origin, OriginValue) and origin.mutable and isinstance(wanted, ConstValue) and wanted.data == 0:
+            found[i] = well_known.origin_constant(elab, OriginValue(origin.kind, False, origin.local))
+            found[list(given).index(mut)] = wanted
+    return have if tuple(found) == have.params else struct_types.struct_type(elab, have.info, tuple(found))
+
+
+def _mutability(param: ast.Param) -> str:
+    """Return the name of the parameter that says whether an origin is mutable: `mut` of `origin: Origin[mut]`."""
+    kind = param.type
+    return (
+        kind.args[0].id if isinstance(kind, ast.Subscript) and kind.args and isinstance(kind.args[0], ast.Name) else ""
+    )
 
 
 def _is_read_only(value: Result) -> bool:

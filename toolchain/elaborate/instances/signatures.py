@@ -12,6 +12,7 @@ from ktc.elaborate.generics.conformance import missing_conformance
 from ktc.elaborate.generics.function_effects import error_type
 from ktc.elaborate.generics.function_types import convention_of
 from ktc.elaborate.instances.default_origins import with_defaults
+from ktc.elaborate.instances.reference_mutability import read_only_as
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
@@ -52,6 +53,8 @@ def open_key(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parame
         return None
     if isinstance(have, list):
         have = have[0] if have else None
+    if isinstance(kind, PartialTy) and isinstance(have, StructTy):
+        have = read_only_as(elab, have, kind)
     have = run_time_type(elab, have, kind) if isinstance(kind, TraitTy) and isinstance(have, Ty) else have
     return struct_types.canonical(elab, have)
 
@@ -295,7 +298,7 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
             ):
                 text = f"a '{type_printer.type_name(elab, have)}' is given, but the expected type has other parameters"
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
-            return struct_types.canonical_struct(elab, have)
+            return struct_types.canonical_struct(elab, read_only_as(elab, have, kind))
         made = with_defaults(elab, kind)
         if have is None and isinstance(made, StructTy) and made.symbolic and _leaves_a_default_open(kind):
             return kind  # another parameter's default depends on what is open
