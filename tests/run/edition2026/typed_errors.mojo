@@ -91,6 +91,77 @@ def call[X: T](x: X) raises P -> Int:
     return x.run() + x.both()
 
 
+struct OfError:
+    def __init__(out self):
+        pass
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self):
+        print("plain exit")
+
+    def __exit__(self, e: Error) -> Bool:
+        print("as Error:", e)
+        return True
+
+
+struct OfP:
+    var handled: Bool
+
+    def __init__(out self, *, handled: Bool):
+        self.handled = handled
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self):
+        print("plain exit")
+
+    def __exit__(self, e: P) -> Bool:
+        print("as P:", e.a)
+        return self.handled
+
+
+def of_any() raises:
+    """Errors of a type become `Error`s where a block ends, and where they are raised again.
+    """
+    with OfError():
+        _ = f(1)
+    with OfP(handled=True):
+        _ = f(1)
+    try:
+        with OfP(handled=False):
+            _ = f(1)
+    except e:
+        print("passed on", e.a)
+
+
+def again() raises:
+    try:
+        _ = f(1)
+    except e:
+        print("first", e.a)
+        raise
+
+
+def in_context() raises:
+    with OfP(handled=False):
+        _ = f(1)
+
+
+def contexts():
+    try:
+        of_any()
+        again()
+    except e:
+        print("an Error:", e)
+    try:
+        in_context()
+    except e:
+        print("an Error:", e)
+
+
 def main():
     try:
         print(h(1))
@@ -154,3 +225,4 @@ def main():
         print(call(One()))
     except e:
         print("call", e.a)
+    contexts()

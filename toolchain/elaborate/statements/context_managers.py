@@ -7,13 +7,13 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import error_trace, locals, partial_moves, place_operations
 from ktc.elaborate.calls import argument_passing, call_lowering, conversions
 from ktc.elaborate.expressions import conditions
-from ktc.elaborate.model.declarations import OverloadSet, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import FunctionValue, StructTy
 from ktc.elaborate.model.values import Arg, Place, Result, Var
 from ktc.elaborate.statements import exits, variable_declarations
 from ktc.elaborate.statements.loops import NOT
-from ktc.elaborate.types import struct_members, type_printer
+from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.ir import nodes, ops
 from ktc.syntax import ast
 
@@ -124,9 +124,19 @@ def _close_list(body: Body) -> tuple[nodes.Statement, ...]:
     return inside
 
 
+def _takes_error(exit: FunctionInfo) -> bool:
+    """Return whether an `__exit__` takes an `Error`, and no error of another type."""
+    kind = exit.node.args[1].type
+    return isinstance(kind, ast.Name) and kind.id == "Error"
+
+
 def _exit_with_error(body: Body, leave: OverloadSet, manager: Place, place: Place, subject: Place, span: Span) -> None:
     takers = [fn for fn in leave.functions if len(fn.node.args) > 1]
     if takers:
+        error_ty = well_known.error_type(body.elab)
+        if place.ty is not error_ty and all(map(_takes_error, takers)):
+            moved = Place(place.ty, place.pointer, True, place.local, (), True)
+            place = argument_passing.owned_place(body, exits.as_error(body, moved, error_ty, span), span)
         both = [Arg(subject, span), Arg(Place(place.ty, place.pointer, False, place.local), span)]
         method = FunctionValue(OverloadSet("__exit__", takers), (), (), manager.ty)  # type: ignore[arg-type]
         answer = call_lowering.call_fn(body, method, both, [], span, True)

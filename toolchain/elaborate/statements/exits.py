@@ -7,6 +7,7 @@ from typing import TypeGuard
 from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.diag.codes import Code
+from ktc.diag.source import Span
 from ktc.elaborate.builder import (
     dead_code,
     error_trace,
@@ -194,11 +195,20 @@ def raise_(body: Body, node: ast.Raise) -> None:
             value = converted
         else:
             value = conversions.convert_value(body, given, error_ty, body.at(node.value))
-    elif value.ty is not error_ty:
-        value = conversions.convert_value(body, value, error_ty, body.at(node))
+    else:
+        value = as_error(body, value, error_ty, body.at(node))
     place_operations.init_place(body, error_ty, way.pointer, value, body.at(node))
     error_trace.begin_trace(body, body.at(node), bool(body.flow.current_error) and not isinstance(node.value, ast.Call))
     argument_passing.leave_raising(body, way.label, way.local)
+
+
+def as_error(body: Body, value: Val, error_ty: Ty, span: Span) -> Val:
+    """Return an error as one of the type that is raised here."""
+    if value.ty is error_ty:
+        return value
+    if _is_text_of_error(body, value, error_ty):
+        return call_lowering.call(body, error_ty, [Arg(value, span)], [], span)
+    return conversions.convert_value(body, value, error_ty, span)
 
 
 def _is_text_of_error(body: Body, value: Result, error_ty: Ty) -> bool:
@@ -307,6 +317,6 @@ def reraise(body: Body, place: Place) -> None:
         body.fail(Code.UNHANDLED_RAISE, "an error may leave this block, and nothing may raise here", body.frame.span)
     if body.elab.observe is not None:
         body.elab.observe(body, way, way)
-    value = conversions.convert_value(body, moved, way.ty, body.frame.span or body.elab.main_span())
+    value = as_error(body, moved, way.ty, body.frame.span or body.elab.main_span())
     place_operations.init_place(body, way.ty, way.pointer, value, body.frame.span)
     argument_passing.leave_raising(body, way.label, way.local)
