@@ -151,6 +151,8 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
             return value_member(body, _with_member(body, base, name, node), name, node)
         case UnboundParameter() | Opaque():
             raise Symbolic
+        case ParameterPack() if body.frame.module.edition is Edition.Y2026:
+            return type_member(body, well_known.parameter_list_type(elab, base), name, node)
         case PackValue(items) if name == "__len__":
             return ConstValue(well_known.library_type(elab, "Int"), len(items))
         case Ty() if name in triviality.FLAGS:  # of a function, or a value of the compiler's own

@@ -108,6 +108,15 @@ def list_type(elab: Elaboration, kind: Ty, mutable: bool = False) -> StructTy:
     return struct_types.struct_type(elab, library_info(elab, "VariadicList"), (kind, bool_constant(elab, mutable)))
 
 
+def parameter_list_type(elab: Elaboration, pack: ParameterPack) -> StructTy:
+    """Return the struct with the members that a variadic parameter has in edition 2026."""
+    first = pack.items[0] if pack.items else None
+    kind = first.ty if isinstance(first, ConstValue) else pack.kind
+    if isinstance(kind, StructTy):
+        return struct_types.struct_type(elab, library_info(elab, "ParameterList"), (kind, pack))
+    return struct_types.struct_type(elab, library_info(elab, "TypeList"), (pack,))
+
+
 def owned_type(elab: Elaboration, sig: ArgumentSignature) -> StructTy:
     """Return the type of `var *args`, which are the function's to destroy."""
     if sig.variadic == "pack":
