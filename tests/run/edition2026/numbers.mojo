@@ -154,7 +154,48 @@ def arms():
     print(h.l)
 
 
+@fieldwise_init
+struct Never0(FloatableRaising, IntableRaising):
+    var x: Int
+
+    def __int__(self) raises -> Int:
+        if self.x == 0:
+            raise Error("zero")
+        return self.x
+
+    def __float__(self) raises -> Float64:
+        return Float64(self.__int__()) + 0.5
+
+
+def of_texts() raises:
+    print(
+        Float64("1.5"),
+        Float64(String("2.25")),
+        Float64(" 3 "),
+        Float64("inf"),
+        Float64("1e3"),
+        Float64("-2.5e-3"),
+    )
+    print(Int(" 12 "), Int("-1_000"), Int("+7"))
+    var parts = "a,2.5,c".split(",")
+    print(Float64(parts[1]), Int(Never0(3)), Float64(Never0(3)))
+    for s in ["", "1.5.2", "1.5x", "- 3"]:
+        try:
+            print(Float64(s))
+        except e:
+            print(e)
+        try:
+            print(Int(s))
+        except e:
+            print(e)
+    try:
+        print(Float64(Never0(0)))
+    except e:
+        print(e)
+
+
 def main() raises:
+    of_texts()
     scalars()
     divisions()
     generic()

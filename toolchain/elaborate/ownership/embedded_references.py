@@ -21,8 +21,8 @@ from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
 from ktc.syntax import ast
 
-_COMPARES = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__is__", "__isnot__", "__sub__", "assert_equal",
-    "assert_not_equal")  # fmt: skip
+_COMPARES = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__is__", "__isnot__", "__sub__",
+    "assert_equal", "assert_not_equal")  # fmt: skip
 """Of the library: what pointers and views have for two values that may well point into one variable."""
 _TEXTS = ("String", "StringSlice")
 """Nothing is written through what points into a text."""
