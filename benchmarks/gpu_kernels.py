@@ -3,11 +3,15 @@
     python benchmarks/gpu_kernels.py [--rounds 3] [--target sm_90] [--json FILE] [--chart PATH] [--markdown FILE]
     python benchmarks/gpu_kernels.py --build FOLDER --target sm_90      # on a machine without a GPU
     python benchmarks/gpu_kernels.py --run FOLDER                       # on one without compilers
+    python benchmarks/gpu_kernels.py --tensors                          # TileTensor beside LayoutTensor; no nvcc needed
 
 NAME.kpy is compiled by ktc (KTC names it), NAME.cu by nvcc -O3 (NVCC). The programs run in turns, and of each kernel
 the least time counts. A kernel whose checksum differs from its twin's is an error. `host.kpy` measures launches,
 graphs, memory and copies. Where NVIDIA's cub or PyTorch (TORCH_PYTHON names its Python) do the same work, the fastest
 of them stands beside: `libraries.cu`, `gpu_libraries.py`.
+
+`--tensors`, also with `--build` and `--run`, takes the kernels of gpu/tensors instead, which have one text for both
+kinds of tensors.
 """
 
 import argparse
@@ -28,8 +32,11 @@ HOST = "host"
 LIBRARIES = "libraries"
 SHARED = ("timing", "errors", HOST)
 NEEDS = "registers.json"
+TENSORS = {"tile_tensor": [], "layout_tensor": ["-D", "LAYOUT_TENSOR"]}
+"""The programs of gpu/tensors, with the options that make them."""
 TOLERANCE = 1e-6
 GOAL = 1.05
+TENSOR_GOAL = 1.01
 
 
 @dataclass
@@ -144,6 +151,32 @@ NAMES = {"sum": "sum_plain", "sum_few_threads": "sum_plain"}
 """Kernels whose function has another name."""
 
 
+def build_tensors(ktc: str, target: str, folder: Path) -> None:
+    """Build the kernels on tensors, with either kind of tensor."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, options in TENSORS.items():
+        source = FOLDER / "tensors" / "tensors.kpy"
+        completed([ktc, "build", *options, "--target-accelerator", target, str(source), "-o", str(folder / name)])
+
+
+def compare_tensors(folder: Path, rounds: int) -> str:
+    """Run the kernels on tensors in turns, and return the table."""
+    best: dict[str, tuple[float, float]] = {}
+    for _ in range(rounds):
+        tiles, others = (times([str(folder / name)]) for name in TENSORS)
+        for kernel, (took, total) in tiles.items():
+            other, wanted = others[kernel]
+            if abs(total - wanted) > TOLERANCE * max(1.0, abs(wanted)):
+                sys.exit(f"{kernel}: the checksum is {total} with a TileTensor, {wanted} with a LayoutTensor")
+            least, least_other = best.get(kernel, (took, other))
+            best[kernel] = min(took, least), min(other, least_other)
+    lines = ["| kernel | TileTensor, µs | LayoutTensor, µs | ratio |", "| --- | --- | --- | --- |"]
+    for kernel, (took, other) in best.items():
+        ratio = f"{took / other:.3f}" if took <= TENSOR_GOAL * other else f"**{took / other:.3f}**"
+        lines.append(f"| {kernel} | {took:.1f} | {other:.1f} | {ratio} |")
+    return "\n".join(lines) + "\n"
+
+
 def markdown(rows: list[Row]) -> str:
     """Return the table."""
     lines = [
@@ -190,9 +223,13 @@ def main() -> int:
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--build", type=Path, metavar="FOLDER")
     parser.add_argument("--run", type=Path, metavar="FOLDER")
+    parser.add_argument("--tensors", action="store_true")
     words = parser.parse_args()
     ktc, nvcc = os.environ.get("KTC", "ktc"), os.environ.get("NVCC") or shutil.which("nvcc") or ""
-    if not nvcc and not words.run:
+    if words.tensors and words.build:
+        build_tensors(ktc, words.target or "sm_90", words.build)
+        return 0
+    if not nvcc and not words.run and not words.tensors:
         sys.exit("nvcc was not found: set NVCC, or put it on PATH")
     if words.build:
         build(ktc, nvcc, words.target or "sm_90", words.build)
@@ -204,6 +241,11 @@ def main() -> int:
     target = words.target or f"sm_{capability.replace('.', '')}"
     with tempfile.TemporaryDirectory() as name:
         folder = words.run or Path(name)
+        if words.tensors:
+            if not words.run:
+                build_tensors(ktc, target, folder)
+            print(f"{device}, driver {driver}, {target}\n\n{compare_tensors(folder, words.rounds)}", end="")
+            return 0
         if not words.run:
             build(ktc, nvcc, target, folder)
         rows = run(folder, words.rounds)
