@@ -16,7 +16,6 @@ from ktc.elaborate.model.types import (
     FunctionValue,
     OriginValue,
     ParameterPack,
-    PartialTy,
     PrimTy,
     StructTy,
     TraitTy,
@@ -132,19 +131,6 @@ def _pack_size(use: Use) -> Result:
 def _pack_indices(use: Use) -> Result:
     kind = use.type_of("type")
     return ParameterPack(tuple(ConstValue(kind, index) for index in range(len(use.items("types")))))
-
-
-def _types_repeat(use: Use) -> Result:
-    return ParameterPack((use.type_of("type"),) * use.number("count"))
-
-
-def _types_each(use: Use) -> Result:
-    made = use.attr("of")
-    if not isinstance(made, PartialTy) or len(made.params) != 1:
-        use.mismatch("attribute 'of' must be a struct with one parameter, which is not given")
-    return ParameterPack(
-        tuple(struct_types.struct_type(use.elab, made.info, (value,)) for value in use.items("values"))
-    )
 
 
 def member(use: Use, count: int) -> int:
@@ -332,8 +318,6 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.linkage_name": (_linkage_name, 0, ("func",)),
         "kgen.pack.size": (_pack_size, 0, ("types",)),
         "kgen.pack.indices": (_pack_indices, 0, ("types", "type")),
-        "kgen.types.repeat": (_types_repeat, 0, ("type", "count")),
-        "kgen.types.each": (_types_each, 0, ("of", "values")),
         "kgen.func.fits": (_func_fits, 0, ("func", "type")),
         "kgen.module.functions": (_module_functions, 0, ("file",)),
         "kgen.module.function": (_module_function, 0, ("file", "index")),

@@ -22,6 +22,7 @@ from ktc.elaborate.primitives.reflection import COMPTIME
 from ktc.elaborate.primitives.spellings import SAME, SPELLED
 from ktc.elaborate.primitives.targets import TARGETS
 from ktc.elaborate.primitives.tuning import TUNING
+from ktc.elaborate.primitives.type_lists import TYPE_LISTS
 from ktc.elaborate.primitives.use import Use
 
 
@@ -43,7 +44,7 @@ class Operation:
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         name: Operation(*row)
-        for table in (ARITHMETIC, MEMORY, COMPTIME, FIELDS, TARGETS, TUNING, LITERALS, SPELLED)
+        for table in (ARITHMETIC, MEMORY, COMPTIME, TYPE_LISTS, FIELDS, TARGETS, TUNING, LITERALS, SPELLED)
         for name, row in table.items()
     }
 )
