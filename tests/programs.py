@@ -38,7 +38,7 @@ kernels for GPUs, and a machine with a GPU runs them."""
 
 LOADED = (
     "cli.commands", "cli.run", "driver.cache_history", "driver.pipeline", "driver.progress", "emit.air.images",
-    "emit.checks.forms", "emit.checks.gpu", "emit.host", "emit.jit", "emit.kernel", "emit.loops.rewriting",
+    "emit.checks.kernel_variants", "emit.checks.gpu", "emit.host", "emit.jit", "emit.kernel", "emit.loops.rewriting",
     "emit.own_process", "emit.spirv.images", "emit.workgroups", "syntax.parsing.lalr", "tools.check",
     "tools.checks.files", "tools.testing.discovery",
 )  # fmt: skip

@@ -1,9 +1,9 @@
-"""Random kernels that may have races: the first look at a launch must doubt all that the exact checks report.
+"""Random kernels that may have races: the fast path of a launch must suspect all that the exact checks report.
 
     python tests/random_races.py [--count N] [--seed S] [--keep FOLDER]
 
 Each program has sixteen kernels, of which about half are wrong. It is built with `--check=keep-going` twice, once
-without the first look (`toolchain/emit/checks/screening`); both must report the same kernels. Exit code 1 if they do
+without the fast path (`toolchain/emit/checks/fast_path`); both must report the same kernels. Exit code 1 if they do
 not.
 """
 
@@ -19,10 +19,10 @@ from pathlib import Path
 KERNELS, SECONDS = 16, 300
 EXACT = """
 import sys
-from ktc.emit.checks import forms
+from ktc.emit.checks import kernel_variants
 def without(*_):
-    raise forms.Unscreened("a test")
-forms._screen = without
+    raise kernel_variants.NoFastPath("a test")
+kernel_variants._screen = without
 from ktc.cli.commands import main
 sys.exit(main())
 """
@@ -191,7 +191,7 @@ def main() -> int:
             wrong += len(exact)
             if looked != exact:
                 bad += 1
-                print(f"seed {seed}: {len(exact)} kernels are reported, with a first look {len(looked)}")
+                print(f"seed {seed}: {len(exact)} kernels are reported, with the fast path {len(looked)}")
                 print("  only exact:", *sorted(exact - looked), "only with it:", *sorted(looked - exact))
                 if words.keep:
                     words.keep.mkdir(exist_ok=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from ktc.emit.checks.gpu.header import MARK, Site, with_header
-from ktc.emit.checks.places import Place
+from ktc.emit.checks.source_locations import Place
 
 from programs import TESTS, run_ktc
 

@@ -83,7 +83,7 @@ def workers_for(jobs: int, targets: Iterable[Target]) -> Workers:
     for target in targets:
         found |= dict.fromkeys(_LOADED[target.artefact])
         if target.checks:
-            found["ktc.emit.checks.forms" if target.vendor == "cpu" else "ktc.emit.checks.gpu"] = None
+            found["ktc.emit.checks.kernel_variants" if target.vendor == "cpu" else "ktc.emit.checks.gpu"] = None
     return Workers(jobs, for_kernels=tuple(found))
 
 

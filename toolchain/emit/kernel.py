@@ -83,8 +83,8 @@ def _cut(module: ModuleText, level: int) -> tuple[str, str]:
 
     text = module.marked
     if module.target.checks:
-        from ktc.emit.checks.forms import by_blocks  # late: only with some options
         from ktc.emit.checks.inline import with_bounds  # late: only with some options
+        from ktc.emit.checks.kernel_variants import by_blocks  # late: only with some options
 
         divided = by_blocks(module, level)
         if divided:
@@ -101,9 +101,9 @@ def _cut(module: ModuleText, level: int) -> tuple[str, str]:
 
 
 def _with_first_look(module: ModuleText, level: int) -> tuple[str, str]:
-    from ktc.emit.checks.forms import with_first_look  # late: only with some options
+    from ktc.emit.checks.kernel_variants import with_fast_path  # late: only with some options
 
-    return with_first_look(module, level)
+    return with_fast_path(module, level)
 
 
 def _with_device_bounds(module: ModuleText, level: int) -> tuple[str, Callable[[bytes], bytes]]:

@@ -123,7 +123,7 @@ def optimized(
     if target.triple.startswith("x86_64"):
         keep_moves("!unpredictable" in text)
     if target.checks and target.vendor == "cpu" and target.entry != "blocks":
-        from ktc.emit.checks.weave import instrumented  # late: only with some options
+        from ktc.emit.checks.instrument import instrumented  # late: only with some options
 
         text = instrumented(text, target.checks, target.is_device, machines.get(target, level))
     if target.artefact == "spirv":

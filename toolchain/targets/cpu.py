@@ -35,8 +35,8 @@ by which the blocks of a cluster find each other."""
 SPIN = "ktc.cpu.spin"
 """The same as the first in a loop, and nothing elsewhere: what is read next may be what a thread waits for."""
 
-DOUBT = "ktc.check.doubt"
-"""Takes an i1, in the first look of checked kernels: something in this block may be wrong."""
+SUSPECT = "ktc.check.doubt"
+"""Takes an i1, in the fast path of checked kernels: something in this block may be wrong."""
 
 GROUPING_INTRINSICS = frozenset((YIELD, GROUP_RECORD))
 """A kernel with one of these runs the blocks of a cluster at the same time."""

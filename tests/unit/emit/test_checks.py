@@ -5,7 +5,7 @@ import re
 from ktc.base.library import stdlib_folder
 from ktc.emit import llvm
 from ktc.emit.checks.body import Body
-from ktc.emit.checks.weave import instrumented
+from ktc.emit.checks.instrument import instrumented
 from ktc.emit.llvm_text.functions import Function
 from ktc.targets import host as hosts
 from ktc.targets.checked import UNCHECKED, UNWATCHED_SHARED

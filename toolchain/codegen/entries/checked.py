@@ -4,7 +4,7 @@ Input: a lowered kernel. Output: text of `void K(ptr args, ptr thread, i64 what,
 argument values, `thread` to the record of a thread, of which it reads the launch's shape and the thread's own place in
 it (`stdlib/_check/state.kpy`). With a negative `what` it stores the address of the kernel's description at `args`
 instead: its title, its file, its line, the bytes of shared memory of all kernels and of this one, how many variables
-they are, the address of what `emit/checks/screening` makes of the kernel, and the extents of its clusters; then the
+they are, the address of what `emit/checks/fast_path` makes of the kernel, and the extents of its clusters; then the
 place and the size of each variable, 0 for the one that the launch sizes.
 """
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from ktc.emit.checks import sites as kinds
+from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.body import Body
+from ktc.emit.checks.check_locations import CheckLocations
 from ktc.emit.checks.layout import size_of
 from ktc.emit.checks.memory import Access, access_of, copy_of, lifetime_of
-from ktc.emit.checks.places import Place
 from ktc.emit.checks.pointers import Pointers
-from ktc.emit.checks.sites import Sites
-from ktc.emit.checks.unset import Unset, byte_count, is_used, is_used_at_once
+from ktc.emit.checks.source_locations import Place
+from ktc.emit.checks.uninitialised import Uninitialised, byte_count, is_used, is_used_at_once
 from ktc.emit.llvm_text.instructions import Instruction
 
 Placed = Callable[[Instruction], Place | None]
@@ -18,7 +18,9 @@ Placed = Callable[[Instruction], Place | None]
 class Accesses:
     """The accesses of one function."""
 
-    def __init__(self, body: Body, pointers: Pointers, place_of: Placed, sites: Sites, checks: tuple[str, ...]) -> None:
+    def __init__(
+        self, body: Body, pointers: Pointers, place_of: Placed, sites: CheckLocations, checks: tuple[str, ...]
+    ) -> None:
         self._body, self._pointers, self._place_of, self._sites = body, pointers, place_of, sites
         self._follows = "memory" in checks
         self._shadows: dict[str, str] = {}
@@ -36,7 +38,7 @@ class Accesses:
                 continue
             if self._follows and byte_count(access.kind) and not access.is_atomic and self._place_of(one) is not None:
                 self._reads[one.name] = body.fresh()
-        numbers = Unset(body, self._reads)
+        numbers = Uninitialised(body, self._reads)
         numbers.spread()
         for one, access in found:
             place = self._place_of(one)
@@ -62,7 +64,7 @@ class Accesses:
                 body.put_before(use, f"call void @__ktc_check_use(i64 {numbers.of(value)}, ptr {site})")
         self._check_copies(is_kernel)
 
-    def _check_value(self, one: Instruction, access: Access, place: Place, numbers: Unset) -> None:
+    def _check_value(self, one: Instruction, access: Access, place: Place, numbers: Uninitialised) -> None:
         """Look at what a write that is itself not looked at is given."""
         unset = numbers.of(access.value)
         if unset != "0":
@@ -85,7 +87,7 @@ class Accesses:
     # ---- kernels -------------------------------------------------------------------------------------------
 
     def _check_kernel(
-        self, one: Instruction, access: Access, root: str, place: Place, numbers: Unset, asks: bool
+        self, one: Instruction, access: Access, root: str, place: Place, numbers: Uninitialised, asks: bool
     ) -> None:
         body = self._body
         address, start = self._address(one, access.pointer), self._address(one, root)
@@ -180,7 +182,7 @@ class Accesses:
                 )
 
     def _check_array(
-        self, one: Instruction, access: Access, root: str, place: Place, numbers: Unset, asks: bool
+        self, one: Instruction, access: Access, root: str, place: Place, numbers: Uninitialised, asks: bool
     ) -> None:
         body, size = self._body, self._pointers.arrays[root]
         address, start, offset = self._address(one, access.pointer), self._address(one, root), body.fresh()

@@ -9,14 +9,14 @@ how long it is say functions without side effects, once for what all threads hav
 
 from collections.abc import Callable
 
-from ktc.emit.checks import sites as kinds
+from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.body import Body, with_last_parts
+from ktc.emit.checks.check_locations import CheckLocations
+from ktc.emit.checks.instrument import Nearest, constants_of, expanded
 from ktc.emit.checks.layout import size_of
 from ktc.emit.checks.memory import Access, access_of, copy_of
-from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.pointers import Pointers, step_of, unwatched_of, variables_of
-from ktc.emit.checks.sites import Sites
-from ktc.emit.checks.weave import Nearest, constants_of, expanded
+from ktc.emit.checks.source_locations import Place, SourceLocations
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import Module
 
@@ -49,8 +49,8 @@ def with_bounds(text: str, kernel: str, machine: object) -> str:
     variables, unwatched = variables_of(text), unwatched_of(text)
     module = Module(expanded(text, True, machine))
     at = module.place_of(f"{kernel}.body")
-    body, sites = Body(module.at(at)), Sites()
-    places = Nearest(body, Places(module.nodes()))
+    body, sites = Body(module.at(at)), CheckLocations()
+    places = Nearest(body, SourceLocations(module.nodes()))
     pointers = Pointers(body, constants_of(module), unwatched)
     module.entities[at] = Tests(body, pointers, places.of, sites, variables).text()
     # The kernel's entry says where its sites are, after the table's rows.
@@ -74,7 +74,7 @@ class Tests:
         body: Body,
         pointers: Pointers,
         place_of: Callable[[Instruction], Place | None],
-        sites: Sites,
+        sites: CheckLocations,
         variables: list[tuple[int, int]],
     ) -> None:
         self._body, self._pointers, self._place_of, self._sites = body, pointers, place_of, sites

@@ -1,7 +1,7 @@
 """Accesses as LLVM writes them: loads, stores, atomics."""
 
 from ktc.base.records import record
-from ktc.emit.checks import sites
+from ktc.emit.checks import check_locations
 from ktc.emit.checks.layout import size_of
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.scanning import without_spaces
@@ -35,7 +35,7 @@ class Access:
     @property
     def is_atomic(self) -> bool:
         """Return whether it is one that other threads may do at once."""
-        return bool(self.flags & sites.ATOMIC)
+        return bool(self.flags & check_locations.ATOMIC)
 
 
 def access_of(one: Instruction) -> Access | None:
@@ -68,24 +68,26 @@ def _access(one: Instruction) -> Access:
     if one.op == "store":
         flags, (value, place) = _plain_flags(one), one.operands
         changes = "store" if flags else ""
-        return Access(place.value, without_spaces(value.type), value.value, align, flags | sites.WRITE, changes)
+        return Access(
+            place.value, without_spaces(value.type), value.value, align, flags | check_locations.WRITE, changes
+        )
     place, value, *_ = one.operands
     kind = without_spaces(value.type)
     if one.op == "cmpxchg":
-        flags = sites.ATOMIC | sites.WRITE | sites.MUST_BE_SET | _order(one)
+        flags = check_locations.ATOMIC | check_locations.WRITE | check_locations.MUST_BE_SET | _order(one)
         return Access(place.value, kind, "", align, flags, "cmpxchg")
     operation = one.operation
     is_load = operation in ("add", "sub", "or", "xor") and value.value == "0"
-    flags = sites.ATOMIC | _order(one) | (0 if is_load else sites.WRITE)
-    flags |= 0 if operation == "xchg" else sites.MUST_BE_SET
+    flags = check_locations.ATOMIC | _order(one) | (0 if is_load else check_locations.WRITE)
+    flags |= 0 if operation == "xchg" else check_locations.MUST_BE_SET
     return Access(place.value, kind, value.value, align, flags, "load" if is_load else operation)
 
 
 def _plain_flags(one: Instruction) -> int:
     """Return the flags of a load or store: a volatile one counts as atomic."""
-    return sites.ATOMIC | _order(one) if one.is_atomic or one.is_volatile else 0
+    return check_locations.ATOMIC | _order(one) if one.is_atomic or one.is_volatile else 0
 
 
 def _order(one: Instruction) -> int:
     word = one.ordering
-    return sites.ACQUIRE * (word in _ACQUIRES) | sites.RELEASE * (word in _RELEASES)
+    return check_locations.ACQUIRE * (word in _ACQUIRES) | check_locations.RELEASE * (word in _RELEASES)

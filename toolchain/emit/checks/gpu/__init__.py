@@ -7,7 +7,7 @@ its image that says which arguments the comparisons need and what the places in 
 image's header.
 """
 
+from ktc.emit.checks.gpu.bounds_tests import DeviceChecked, with_device_bounds
 from ktc.emit.checks.gpu.header import with_header
-from ktc.emit.checks.gpu.tests import DeviceChecked, with_device_bounds
 
 __all__ = ("DeviceChecked", "with_device_bounds", "with_header")

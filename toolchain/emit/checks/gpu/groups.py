@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from ktc.base.records import entity, record
-from ktc.emit.checks import sites as kinds
+from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.gpu.origins import ARGUMENT, CHOSEN, OWN, SHARED, Origin, Origins
 from ktc.emit.checks.memory import access_of, copy_of
-from ktc.emit.checks.places import Place
+from ktc.emit.checks.source_locations import Place
 from ktc.emit.llvm_text.instructions import Instruction
 
 IN_SHARED, IN_ARRAY = 512, 1024

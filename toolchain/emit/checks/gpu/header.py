@@ -10,7 +10,7 @@ from the header's begin.
 from collections.abc import Sequence
 
 from ktc.base.records import record
-from ktc.emit.checks.places import Place
+from ktc.emit.checks.source_locations import Place
 
 MARK = b"\x7fKTCCHK\0"
 _ALIGN = 64

@@ -18,7 +18,7 @@ from ktc.emit.workgroups.leaves import SCALAR, Leaf, Plan
 from ktc.emit.workgroups.output import Output
 from ktc.emit.workgroups.strips.segments import STRIP_LANES, Order, Segment, Strip
 from ktc.emit.workgroups.strips.strips import is_omitted
-from ktc.targets.cpu import DOUBT
+from ktc.targets.cpu import SUSPECT
 
 _PLACES = f"<{STRIP_LANES} x i8>"
 _OUT = ""
@@ -339,9 +339,9 @@ class SegmentWriter(LeafWriter):
         lines.append(f"  br label %{self.prefix}.l.end")
 
     def _instruction(self, one: Instruction, lines: list[str]) -> None:
-        if one.callee == DOUBT:
+        if one.callee == SUSPECT:
             condition = self._text(str(one.arguments[0]))
-            lines.append(f"  call void @{DOUBT}({condition}, i64 %{self.prefix}.l64){self.output.access}")
+            lines.append(f"  call void @{SUSPECT}({condition}, i64 %{self.prefix}.l64){self.output.access}")
         elif not is_omitted(one):
             super()._instruction(one, lines)
 

@@ -15,7 +15,7 @@ from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import LANES, SCALAR, Leaf, Plan, edge_values, is_local, needs_condition
 from ktc.emit.workgroups.strips.segments import Order, Segment, Strip, blocks_by_head, ordered
-from ktc.targets.cpu import DOUBT
+from ktc.targets.cpu import SUSPECT
 
 _MAX_SEGMENTS = 60
 _MAX_LIVE = 1500
@@ -86,7 +86,7 @@ def _is_vectorised(one: Instruction | Phi) -> bool:
         return True
     if one.op in ("load", "store"):
         return not one.is_atomic and not one.is_volatile and one.accessed[0][0] not in "<{["
-    return pure.is_pure(one) or one.callee == DOUBT
+    return pure.is_pure(one) or one.callee == SUSPECT
 
 
 def is_omitted(one: Instruction) -> bool:

@@ -5,7 +5,7 @@ alignment, flags, a free word, two words in which a race detector remembers its 
 record of the place that a report adds: the call that was inlined, or what a subscript's method does (`INNER`).
 """
 
-from ktc.emit.checks.places import Place
+from ktc.emit.checks.source_locations import Place
 
 WRITE, ATOMIC, MUST_BE_SET, BY_ADDRESS, ACQUIRE, RELEASE, SYNCWARP = 1, 2, 4, 8, 16, 32, 64
 CONSTANT, INNER = 1 << 13, 1 << 14
@@ -14,7 +14,7 @@ _RECORD = "{ ptr, ptr, i32, i32, i32, i32, i32, i32, i32, i32, ptr }"
 _MOST_CALLS = 4
 
 
-class Sites:
+class CheckLocations:
     """The records of one module."""
 
     def __init__(self) -> None:

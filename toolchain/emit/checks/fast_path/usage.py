@@ -1,17 +1,17 @@
 """What a kernel does with memory that its threads share: which arguments it changes, and what between two barriers.
 
-Input: a kernel's function. Output: `Usage`, for the first look at launches (`screen`).
+Input: a kernel's function. Output: `Usage`, for the fast path (`looped_kernel`).
 """
 
 from collections.abc import Callable
 
 from ktc.base.records import entity
-from ktc.emit.checks import sites as kinds
+from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.body import Body
+from ktc.emit.checks.fast_path.barrier_shape import Shape
 from ktc.emit.checks.memory import Access, access_of, copy_of
-from ktc.emit.checks.places import Place
 from ktc.emit.checks.pointers import Pointers
-from ktc.emit.checks.screening.waiting import Shape
+from ktc.emit.checks.source_locations import Place
 from ktc.emit.llvm_text.instructions import Instruction
 
 READ, WRITE, ATOMIC = 1, 2, 4
@@ -20,7 +20,7 @@ READ, WRITE, ATOMIC = 1, 2, 4
 _GRANULES = (1, 2, 4, 8)
 
 
-class Unscreened(Exception):
+class NoFastPath(Exception):
     """A kernel is not taken."""
 
 
@@ -44,7 +44,7 @@ class Usage:
         variables: places and sizes of the variables in shared memory.
 
     Raises:
-        Unscreened: it accesses memory of which too little is known.
+        NoFastPath: it accesses memory of which too little is known.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Usage:
             if self._pointers.shared_offset(root) is None:
                 self._note(access, root)
             elif access.size not in _GRANULES and access.size % 8:
-                raise Unscreened("it has accesses of odd sizes")
+                raise NoFastPath("it has accesses of odd sizes")
         return found
 
     def is_own(self, pointer: str) -> bool:
@@ -114,12 +114,12 @@ class Usage:
             root = self._pointers.root(given.value) if given.type == "ptr" else ""
             is_own = self._pointers.alloca(root) and root not in self._pointers.arrays
             if root and not is_own and not self._pointers.is_constant(root):
-                raise Unscreened("it copies memory")
+                raise NoFastPath("it copies memory")
 
     def _note(self, access: Access, pointer: str) -> None:
         origin = self._pointers.argument_of(pointer)
         if not origin or (access.size not in _GRANULES and access.size % 8):
-            raise Unscreened("it accesses what is no argument's")
+            raise NoFastPath("it accesses what is no argument's")
         root = self.roots.setdefault(origin, Root(origin))
         root.granule = min(root.granule, access.size, max(access.align, 1))
         root.flags |= ATOMIC if access.is_atomic else WRITE if access.flags & kinds.WRITE else READ

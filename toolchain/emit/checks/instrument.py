@@ -5,14 +5,14 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
-from ktc.emit.checks import sites as kinds
+from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.accesses import Accesses
 from ktc.emit.checks.body import Body
+from ktc.emit.checks.check_locations import CheckLocations
 from ktc.emit.checks.layout import size_of
 from ktc.emit.checks.numbers import SHIFT, Overflows, check_divisors
-from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.pointers import Pointers, unwatched_of
-from ktc.emit.checks.sites import Sites
+from ktc.emit.checks.source_locations import Place, SourceLocations
 from ktc.emit.llvm_text.functions import Function, signature, symbol_of
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import Module
@@ -94,7 +94,7 @@ class _Module:
         self._unwatched = unwatched
         self._module = Module(text)
         self._checks, self._is_kernel = checks, is_kernel
-        self._places, self._sites = Places(self._module.nodes()), Sites()
+        self._places, self._sites = SourceLocations(self._module.nodes()), CheckLocations()
         self._constants = constants_of(self._module)
         heads = [signature(head) for _, head in self._module.definitions()]
         self._programs = {head.symbol for head in heads if self._places.of_function(head.attached("dbg")) is not None}
@@ -260,14 +260,14 @@ class _Module:
 
 
 class Nearest:
-    """Places of instructions.
+    """SourceLocations of instructions.
 
     One that has only a place in the library, or the place of the whole function, has that of the next instruction in
     its block, else that of the last one before, or the first of the function: what the library writes before it calls
     a function of the program is read there.
     """
 
-    def __init__(self, body: Body, places: Places) -> None:
+    def __init__(self, body: Body, places: SourceLocations) -> None:
         self._found: dict[int, Place | None] = {}
         self.unchecked = set[int]()
         """Lines of accesses that are not looked at."""

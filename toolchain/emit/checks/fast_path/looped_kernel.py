@@ -1,4 +1,4 @@
-"""A first look at a kernel (`--check`): loops over threads that say whether anything in a launch may be wrong.
+"""The fast path of a kernel (`--check`): loops over threads that say whether anything in a launch may be wrong.
 
 Input: a kernel of the CPU device, whole, before it is cut into loops. Output: the same with comparisons in its code, as
 for bounds alone, and for each granule of memory that threads write a word that says who had it. Where a launch comes to
@@ -16,24 +16,24 @@ with the exact checks (`accesses`), which alone report. So a doubt too many cost
 from collections.abc import Callable
 
 from ktc.base.records import entity
-from ktc.emit.checks import sites as kinds
+from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.body import Body
+from ktc.emit.checks.check_locations import CheckLocations
+from ktc.emit.checks.fast_path.barrier_shape import BARRIER, Shape
+from ktc.emit.checks.fast_path.shadow_words import ShadowWords, Words
+from ktc.emit.checks.fast_path.strides import Strides
+from ktc.emit.checks.fast_path.usage import ATOMIC, WRITE, NoFastPath, Root, Usage
 from ktc.emit.checks.inline import DECLARED, Tests, is_marker
+from ktc.emit.checks.instrument import Nearest, constants_of, expanded, tidied
 from ktc.emit.checks.memory import Access, access_of
 from ktc.emit.checks.numbers import SHIFT, Overflows, check_divisors
-from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.pointers import Pointers, unwatched_of, variables_of
-from ktc.emit.checks.screening.claims import Claims, Words
-from ktc.emit.checks.screening.strides import Strides
-from ktc.emit.checks.screening.usage import ATOMIC, WRITE, Root, Unscreened, Usage
-from ktc.emit.checks.screening.waiting import BARRIER, Shape
-from ktc.emit.checks.sites import Sites
-from ktc.emit.checks.weave import Nearest, constants_of, expanded, tidied
+from ktc.emit.checks.source_locations import Place, SourceLocations
 from ktc.emit.llvm_text.functions import Signature, signature, symbol_of
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import Module
 from ktc.emit.llvm_text.scanning import named
-from ktc.targets.cpu import DOUBT, EXCHANGE, GROUPING_INTRINSICS, WAIT_FOR_WARP
+from ktc.targets.cpu import EXCHANGE, GROUPING_INTRINSICS, SUSPECT, WAIT_FOR_WARP
 
 _MASKED = {EXCHANGE: 1, WAIT_FOR_WARP: 0}
 """Functions with a mask of lanes, and which argument it is; in a form in loops all lanes take part."""
@@ -48,12 +48,12 @@ _DECLARATIONS = (
     "declare i64 @__ktc_check_base() nounwind willreturn speculatable memory(none)",
     "declare i32 @__ktc_check_claim(i64, i32, i32, i32, i32) nounwind",
     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-    f"declare void @{DOUBT}(i1) nounwind willreturn memory(inaccessiblemem: readwrite)",
+    f"declare void @{SUSPECT}(i1) nounwind willreturn memory(inaccessiblemem: readwrite)",
 )
 
 
 @entity
-class Screen:
+class FastPath:
     """What the library has to know of a kernel: its pointers, and whether its warps have to be whole."""
 
     text: str
@@ -64,26 +64,26 @@ class Screen:
     """Place, bytes (0: what the launch adds) and granule of each variable in shared memory that it uses."""
 
 
-def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -> Screen:
+def fast_path(text: str, kernel: str, machine: object, is_inside: bool = False) -> FastPath:
     """Return a marked kernel with its tests.
 
     Args:
         is_inside: its accesses are known to be within their memory.
 
     Raises:
-        Unscreened: it is not one of those that are taken.
+        NoFastPath: it is not one of those that are taken.
     """
     variables, unwatched = variables_of(text), unwatched_of(text)
     text = expanded(text, True, machine)
     if _has_unused_loads(Body(Module(text).function(f"{kernel}.body"))):
-        raise Unscreened("it reads what it does not use")
+        raise NoFastPath("it reads what it does not use")
     module = Module(tidied(text, machine))
     at = module.place_of(f"{kernel}.body")
     body = Body(module.at(at))
     has_warps = _uses_warp_exchange(body)
-    places = Nearest(body, Places(module.nodes()))
+    places = Nearest(body, SourceLocations(module.nodes()))
     if not places.has_any:
-        raise Unscreened("it is the library's")
+        raise NoFastPath("it is the library's")
     made = _Kernel(body, Pointers(body, constants_of(module), unwatched), places.of, variables, is_inside)
     module.entities[at] = made.text()
     module.drop_declarations(is_marker)
@@ -96,7 +96,7 @@ def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -
     module.add(dict.fromkeys([*needed, *made.sites()]))
     sizes = dict(variables)
     shared = [(at, sizes.get(at, 0), granule) for at, granule in sorted(made.usage.granules.items())]
-    return Screen(module.text(), list(made.usage.roots.values()), has_warps, made.has_loops, shared)
+    return FastPath(module.text(), list(made.usage.roots.values()), has_warps, made.has_loops, shared)
 
 
 def _without_mask(head: Signature) -> str:
@@ -115,8 +115,8 @@ def _has_unused_loads(body: Body) -> bool:
     return False
 
 
-def with_screen(text: str, screen: Screen, entry: str) -> str:
-    """Have a kernel's description say how it is screened; `entry`: the symbol of the form in loops."""
+def with_fast_path_record(text: str, screen: FastPath, entry: str) -> str:
+    """Add the fast path to a kernel's description; `entry`: the symbol of the variant in loops."""
     words = [0, int(screen.has_warps), len(screen.roots)]
     words += [word for root in screen.roots for word in (root.origin, root.flags, root.granule)]
     listed = ", ".join([f"i64 {word}" for word in words])
@@ -133,23 +133,23 @@ def _uses_warp_exchange(body: Body) -> bool:
     """Return whether a kernel's lanes exchange words.
 
     Raises:
-        Unscreened: it calls what is not known, or has lanes that take no part.
+        NoFastPath: it calls what is not known, or has lanes that take no part.
     """
     has_warps = False
     for one in body.instructions:
         if one.op in ("invoke", "callbr", "va_arg", "indirectbr"):
-            raise Unscreened(one.op)
+            raise NoFastPath(one.op)
         if one.op != "call":
             continue
         name = one.callee
         if not name.startswith(("llvm.", "ktc.check.", "ktc.cpu.")) or "trap" in name:
-            raise Unscreened(f"it calls {name}")
+            raise NoFastPath(f"it calls {name}")
         if name in GROUPING_INTRINSICS:
-            raise Unscreened("its blocks wait for each other")
+            raise NoFastPath("its blocks wait for each other")
         if name in _MASKED:
             has_warps = True
             if one.values[_MASKED[name]] not in _FULL_MASKS:
-                raise Unscreened("it has masks")
+                raise NoFastPath("it has masks")
     return has_warps
 
 
@@ -164,18 +164,18 @@ class _Kernel(Tests):
         variables: list[tuple[int, int]],
         is_inside: bool,
     ) -> None:
-        super().__init__(body, pointers, place_of, Sites(), variables)
+        super().__init__(body, pointers, place_of, CheckLocations(), variables)
         self._is_inside = is_inside
         shape = Shape(body)
         self.has_loops = bool(shape.loops())
         if shape.may_wait():
-            raise Unscreened("it has a loop that may wait")
+            raise NoFastPath("it has a loop that may wait")
         barriers = {number for number, inside in shape.inside.items() if any(one.callee == BARRIER for one in inside)}
         self._has_barrier_loops = any(blocks & barriers for blocks in shape.loops().values())
         self._strides = Strides(body, pointers, shape.loops())
         self._of_one = self._strides.blocks_of_one(shape)
         self.usage = Usage(body, pointers, place_of, variables, shape)
-        self._claims = Claims(body, pointers, self._names, self._remember)
+        self._claims = ShadowWords(body, pointers, self._names, self._remember)
         self._epoch = body.spill("i32")
 
     def text(self) -> str:
@@ -212,7 +212,7 @@ class _Kernel(Tests):
             return [line]
         (is_bad,), found = self._names(1), one.arguments[0]
         compared = f"{found.type} {found.value}, {'0' if found.type == 'i64' else 'null'}"
-        return [f"  {is_bad} = icmp ne {compared}", f"  call void @{DOUBT}(i1 {is_bad}){self._any_dbg()}"]
+        return [f"  {is_bad} = icmp ne {compared}", f"  call void @{SUSPECT}(i1 {is_bad}){self._any_dbg()}"]
 
     # ---- who had what --------------------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ class _Kernel(Tests):
 
     def _call(self, one: Instruction, place: Place) -> None:
         if one.callee == SHIFT:
-            self._body.replaced[one.line] = f"  call void @{DOUBT}(i1 {one.values[0]}){self._any_dbg()}"
+            self._body.replaced[one.line] = f"  call void @{SUSPECT}(i1 {one.values[0]}){self._any_dbg()}"
         elif not self._is_inside:
             super()._call(one, place)
         elif is_marker(one.callee):
@@ -356,7 +356,7 @@ class _Kernel(Tests):
 
     def _remember(self, one: Instruction, is_right: str, site: str) -> None:
         (is_bad,) = self._names(1)
-        self._body.put_before(one, f"{is_bad} = xor i1 {is_right}, true", f"call void @{DOUBT}(i1 {is_bad})")
+        self._body.put_before(one, f"{is_bad} = xor i1 {is_right}, true", f"call void @{SUSPECT}(i1 {is_bad})")
 
     def _leave(self, one: Instruction) -> None:
         """Nothing is left to be done where a thread ends."""

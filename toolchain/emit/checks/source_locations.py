@@ -26,7 +26,7 @@ class Place:
     outer: tuple["Place", ...] = ()
 
 
-class Places:
+class SourceLocations:
     """The places of a module's instructions, by number of the metadata node."""
 
     def __init__(self, nodes: Mapping[str, Node]) -> None:

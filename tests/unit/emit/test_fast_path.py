@@ -1,8 +1,8 @@
-"""The first look at a checked launch: which kernels are taken, and which accesses are looked after."""
+"""The fast path of checked launches: which kernels have one, and which accesses it tests."""
 
 import pytest
 from ktc.emit import llvm
-from ktc.emit.checks.screening import Screen, Unscreened, screened
+from ktc.emit.checks.fast_path import FastPath, NoFastPath, fast_path
 from ktc.targets import host as hosts
 from llvmlite import binding
 
@@ -31,19 +31,19 @@ INDEX = "%t = zext i32 %s0 to i64"
 BARRIER = "call void @ktc.cpu.wait.block(i32 0)"
 
 
-def looked_at(*lines: str) -> Screen:
+def fast_path_of(*lines: str) -> FastPath:
     target = hosts.host_target()
     assert target is not None
     body = "entry:\n" + "\n".join(line if line.endswith(":") else f"  {line}, !dbg !4" for line in lines)
     text = TEXT.format(layout=target.data_layout, triple=target.triple, body=body)
-    found = screened(text, "k", llvm.machine(target, 2))
+    found = fast_path(text, "k", llvm.machine(target, 2))
     with binding.create_context() as context, binding.parse_assembly(found.text, context) as module:
         module.verify()
     return found
 
 
 def test_memory_that_is_only_read_is_not_tracked() -> None:
-    found = looked_at(
+    found = fast_path_of(
         INDEX, "%p = getelementptr float, ptr %a0, i64 %t", "%v = load float, ptr %p, align 4",
         "%q = getelementptr float, ptr %a1, i64 %t", "store float %v, ptr %q, align 4", "ret void",
     )  # fmt: skip
@@ -52,16 +52,16 @@ def test_memory_that_is_only_read_is_not_tracked() -> None:
     assert "call i32 @__ktc_check_claim(" not in found.text
 
 
-def test_neighbours_that_may_write_to_one_address_are_screened_in_turn() -> None:
-    found = looked_at(
+def test_neighbours_that_may_write_to_one_address_are_tested_in_turn() -> None:
+    found = fast_path_of(
         INDEX, "%h = lshr i64 %t, 1", "%q = getelementptr i32, ptr %a1, i64 %h", "store i32 1, ptr %q, align 4",
         "ret void",
     )  # fmt: skip
     assert found.text.count("call i32 @__ktc_check_claim(") == 1
 
 
-def shared_reads(between: str) -> Screen:
-    return looked_at(
+def shared_reads(between: str) -> FastPath:
+    return fast_path_of(
         INDEX, "%p = getelementptr i32, ptr %shared, i64 %t", "store i32 %s0, ptr %p, align 4", between,
         "%q = getelementptr i32, ptr %shared, i64 255", "%v = load i32, ptr %q, align 4",
         "%r = getelementptr i32, ptr %a1, i64 %t", "store i32 %v, ptr %r, align 4", "ret void",
@@ -75,9 +75,9 @@ def test_shared_memory_is_tracked_where_it_is_written_before_the_next_barrier() 
         assert text.count("call i64 @__ktc_check_shared_own()") == 2
 
 
-def test_a_kernel_that_may_wait_for_another_thread_is_not_screened() -> None:
-    with pytest.raises(Unscreened, match="wait"):
-        looked_at(
+def test_a_kernel_that_may_wait_for_another_thread_has_no_fast_path() -> None:
+    with pytest.raises(NoFastPath, match="wait"):
+        fast_path_of(
             "br label %again", "again:", "%v = load i32, ptr %a0, align 4", "%c = icmp eq i32 %v, 0",
             "br i1 %c, label %again, label %over", "over:", "ret void",
         )  # fmt: skip
@@ -91,9 +91,9 @@ def test_a_kernel_that_may_wait_for_another_thread_is_not_screened() -> None:
         ("%v = load float, ptr %a0, align 4", "does not use"),
     ],
 )
-def test_kernels_that_screening_cannot_judge_are_refused(line: str, why: str) -> None:
-    with pytest.raises(Unscreened, match=why):
-        looked_at(line, "ret void")
+def test_kernels_that_the_fast_path_cannot_judge_are_refused(line: str, why: str) -> None:
+    with pytest.raises(NoFastPath, match=why):
+        fast_path_of(line, "ret void")
 
 
 def test_a_step_that_all_threads_halve_alike_keeps_neighbours_apart() -> None:
@@ -104,13 +104,13 @@ def test_a_step_that_all_threads_halve_alike_keeps_neighbours_apart() -> None:
         "%half = lshr i64 %step, 1", "%more = icmp ne i64 %half, 0", "br i1 %more, label %head, label %done",
         "done:", "ret void",
     ]  # fmt: skip
-    assert "call i32 @__ktc_check_claim(" not in looked_at(*loop).text
+    assert "call i32 @__ktc_check_claim(" not in fast_path_of(*loop).text
     differs = [line.replace("[ %half, %head ]", "[ %t, %head ]") for line in loop]
-    assert looked_at(*differs).text.count("call i32 @__ktc_check_claim(") == 1
+    assert fast_path_of(*differs).text.count("call i32 @__ktc_check_claim(") == 1
 
 
 def test_a_product_is_doubted_without_an_operation_of_two_results() -> None:
-    found = looked_at(
+    found = fast_path_of(
         "%w = sext i32 %n to i64", "%x = mul i64 %w, %w", "%q = getelementptr float, ptr %a1, i64 %x",
         "store float 1.0, ptr %q, align 4", "ret void",
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ktc.base.records import record
-from ktc.emit.checks import sites as kinds
+from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.memory import Access, lifetime_of
 from ktc.emit.checks.pointers import Pointers
@@ -30,7 +30,7 @@ class Words:
     is_atomic: bool = False
 
 
-class Claims:
+class ShadowWords:
     """The tests of one kernel's function that need words of granules, and shadows of arrays on the stack.
 
     Args:

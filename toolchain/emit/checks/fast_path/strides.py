@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 from ktc.emit.checks.body import Body
+from ktc.emit.checks.fast_path.barrier_shape import Shape
 from ktc.emit.checks.layout import size_of
 from ktc.emit.checks.memory import access_of
 from ktc.emit.checks.pointers import Pointers, step_of
-from ktc.emit.checks.screening.waiting import Shape
 from ktc.emit.llvm_text.instructions import Instruction
 
 Stride = tuple[int, frozenset[int]] | None

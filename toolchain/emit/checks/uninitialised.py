@@ -15,7 +15,7 @@ _NO_USE = ("ret", "insertvalue", "extractvalue")
 _MAX_LANES = 16
 
 
-class Unset:
+class Uninitialised:
     """The numbers of one function's values.
 
     Args:

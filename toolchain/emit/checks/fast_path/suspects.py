@@ -1,12 +1,12 @@
-"""What a first look finds doubtful: gathered for each block, and passed to the library at its end.
+"""Suspects: what the fast path finds in a block, gathered there and passed to the library at its end.
 
-Input: the text of a kernel in loops, with calls of `DOUBT`. Output: the same with a place for each block's doubts.
+Input: the text of a kernel in loops, with calls of `SUSPECT`. Output: the same with a place for each block's doubts.
 """
 
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import Module
 from ktc.emit.workgroups.strips.segments import STRIP_LANES
-from ktc.targets.cpu import DOUBT
+from ktc.targets.cpu import SUSPECT
 
 _SUSPECT = '@"var$ktc.check.suspect"'
 _DOUBTED = "%ktc.doubted"
@@ -31,7 +31,7 @@ def with_beginning(text: str, entry: str, shared: list[tuple[int, int, int]]) ->
     made: list[str] = []
     number = 0
     for line in module.entities[at].split("\n"):
-        if f"@{DOUBT}(" in line:
+        if f"@{SUSPECT}(" in line:
             made += _gathered(Instruction(line), number)
             number += 1
         else:
@@ -46,7 +46,7 @@ def with_beginning(text: str, entry: str, shared: list[tuple[int, int, int]]) ->
     if "@__ktc_check_shared_own()" in text:
         lines += [f"  call void @__ktc_check_begin_block(i64 {at}, i64 {size}, i64 {one})" for at, size, one in shared]
     module.begin(f"{entry}.block", lines)
-    module.drop_declarations(lambda symbol: symbol == DOUBT)
+    module.drop_declarations(lambda symbol: symbol == SUSPECT)
     module.add([
         "declare void @__ktc_check_begin_block(i64, i64, i64)",
         f"{_SUSPECT} = external hidden global i64, align 8",

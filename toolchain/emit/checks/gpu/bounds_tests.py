@@ -11,8 +11,8 @@ from ktc.emit.checks.gpu.header import Site
 from ktc.emit.checks.gpu.order import addresses_first, unrolled
 from ktc.emit.checks.gpu.origins import ARGUMENT, CHOSEN, Origin, Origins, choices
 from ktc.emit.checks.inline import is_marker
-from ktc.emit.checks.places import Place, Places
-from ktc.emit.checks.weave import Nearest, expanded
+from ktc.emit.checks.instrument import Nearest, expanded
+from ktc.emit.checks.source_locations import Place, SourceLocations
 from ktc.emit.llvm_text.functions import symbol_of
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import Module
@@ -44,7 +44,7 @@ def with_device_bounds(text: str, kernel: str, target: Target, machine: object) 
     """
     module = Module(unrolled(expanded(text, True, machine), machine))
     at = module.place_of(kernel)
-    body, places = Body(addresses_first(module.at(at))), Places(module.nodes())
+    body, places = Body(addresses_first(module.at(at))), SourceLocations(module.nodes())
     texts = {one.name: found[1] for one in module.globals() if (found := _TEXT.match(one.initial)) is not None}
     tests = _Tests(body, Origins(body, module), Nearest(body, places).of, texts, target)
     module.entities[at] = tests.text()

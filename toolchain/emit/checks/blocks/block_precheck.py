@@ -11,8 +11,8 @@ from ktc.emit.checks.blocks.intervals import NEEDED
 from ktc.emit.checks.blocks.ranges import Ranges, Unknown
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.inline import DECLARED, is_marker
+from ktc.emit.checks.instrument import constants_of, expanded
 from ktc.emit.checks.pointers import Pointers, unwatched_of, variables_of
-from ktc.emit.checks.weave import constants_of, expanded
 from ktc.emit.llvm_text.functions import Function
 from ktc.emit.llvm_text.modules import Module
 
@@ -50,7 +50,7 @@ declare void @"{name}.tested"(ptr, ptr, i64, i64)
 """
 
 
-def scouted(text: str, kernel: str, machine: object) -> str:
+def with_precheck(text: str, kernel: str, machine: object) -> str:
     """Return the module that looks at blocks and has them run; `Unknown` says that it cannot.
 
     Args:
