@@ -2,14 +2,14 @@
 
 from ktc.emit.llvm_text.functions import Function
 from ktc.emit.workgroups.graphs.graph import read
-from ktc.emit.workgroups.graphs.uniformity import varying_in_strip
+from ktc.emit.workgroups.graphs.uniformity import varying_in_lane_group
 
 
 def varying(body: str) -> set[str]:
     """Return which values of a kernel differ between neighbours in x."""
     head = "define void @k.body(ptr %a0, i32 %n, i32 %s0) {"
     lines = [head, "entry:", *body.strip("\n").split("\n"), "}"]
-    return varying_in_strip(read(Function(lines)), set())
+    return varying_in_lane_group(read(Function(lines)), set())
 
 
 def test_phis_where_a_branch_and_what_it_skips_meet() -> None:

@@ -1,24 +1,29 @@
-"""Work-group compilation: a kernel whose threads wait for one another, as loops over the threads between its stops.
+"""Work-group compilation: a kernel whose threads wait for one another, as loops over the threads between its barriers.
 
 Input: a module of the CPU device whose kernel is whole, with calls where threads wait (`LlvmModule.marked`). Output:
 the same with a function that runs a block's threads, region by region, for LLVM to vectorise; or why the kernel cannot
 be cut.
 
-`graph` reads the function, `uniformity` finds what all threads have alike, `cuts` cuts at the stops, `leaves` decides
-how values are kept from one loop to the next, and `writer` writes the block's function. POCL and Intel's OpenCL runtime
-do the same; Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", describe it.
+`graph` reads the function, `uniformity` finds what all threads have alike, `barrier_regions` cuts at the barriers,
+`work_item_loops` decides how values are kept from one loop to the next, and `writer` writes the block's function. POCL
+and Intel's OpenCL runtime do the same; Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", describe it.
 """
 
 import re
 from typing import Any
 
 from ktc.emit.llvm_text.modules import Module, attached_node, free_node
-from ktc.emit.workgroups import counters, leaves
-from ktc.emit.workgroups.cuts import CannotCut, Cut, cut, with_stops
-from ktc.emit.workgroups.graphs.graph import BLOCK_STOP, WARP_STOP, Graph, read
-from ktc.emit.workgroups.graphs.uniformity import StripVariance, varying_in_block, varying_in_strip, varying_in_warp
-from ktc.emit.workgroups.leaves import Leaf, Plan
+from ktc.emit.workgroups import counters, work_item_loops
+from ktc.emit.workgroups.barrier_regions import BarrierRegions, CannotCut, cut, with_barriers
+from ktc.emit.workgroups.graphs.graph import BLOCK_BARRIER, WARP_BARRIER, Graph, read
+from ktc.emit.workgroups.graphs.uniformity import (
+    LaneGroupVariance,
+    varying_in_block,
+    varying_in_lane_group,
+    varying_in_warp,
+)
 from ktc.emit.workgroups.output import Output
+from ktc.emit.workgroups.work_item_loops import Plan, WorkItemLoop
 from ktc.emit.workgroups.writer import BlockWriter
 from ktc.targets.cpu import LACKS_NAME, LACKS_TEXT
 
@@ -75,35 +80,39 @@ def planned(graph: Graph, are_warps_whole: bool = False) -> Plan:
     Raises:
         CannotCut: it cannot be cut.
     """
-    counters.split(graph, varying_in_strip(graph, set()))
+    counters.split(graph, varying_in_lane_group(graph, set()))
     varying = varying_in_block(graph)
-    whole = cut(graph, graph.entry, set(graph.blocks), set(), BLOCK_STOP, varying)
-    made: list[Leaf] = []
+    whole = cut(graph, graph.entry, set(graph.blocks), set(), BLOCK_BARRIER, varying)
+    made: list[WorkItemLoop] = []
     is_even = False
     for number, (head, part) in enumerate(list(whole.parts.items())):
-        if not with_stops(graph, part.blocks, WARP_STOP):
-            made.append(Leaf(f"r{number}", part, whole, head, varying))
+        if not with_barriers(graph, part.blocks, WARP_BARRIER):
+            made.append(WorkItemLoop(f"r{number}", part, whole, head, varying))
             continue
         for is_row in (True, False):
             lanes, needs_equal_lanes = _warp_leaves(graph, whole, head, is_row)
             made += lanes
             is_even |= needs_equal_lanes
-    if are_warps_whole and any(part.ends_threads for part in [*whole.parts.values(), *(leaf.part for leaf in made)]):
+    if are_warps_whole and any(
+        part.ends_threads for part in [*whole.parts.values(), *(item_loop.part for item_loop in made)]
+    ):
         raise CannotCut("some of its threads end before others")
-    plan = Plan(graph, whole, made, varying, StripVariance(graph), is_even=is_even)
-    leaves.fill(plan)
+    plan = Plan(graph, whole, made, varying, LaneGroupVariance(graph), is_even=is_even)
+    work_item_loops.fill(plan)
     return plan
 
 
-def _warp_leaves(graph: Graph, whole: Cut, head: str, is_row: bool) -> tuple[list[Leaf], bool]:
+def _warp_leaves(graph: Graph, whole: BarrierRegions, head: str, is_row: bool) -> tuple[list[WorkItemLoop], bool]:
     part = whole.parts[head]
     alike, is_even = varying_in_warp(
         graph, is_row, is_row and not any(one.ends_threads for one in whole.parts.values())
     )
-    inner = cut(graph, head, set(part.blocks), set(whole.parts), WARP_STOP, alike)
+    inner = cut(graph, head, set(part.blocks), set(whole.parts), WARP_BARRIER, alike)
     for one in inner.parts.values() if part.ends_threads else ():
         # All lanes of a warp may end where other warps go on.
         one.ends_threads |= any(not graph.successors(name) for name in one.blocks)
     way = "row" if is_row else "any"
-    made = [Leaf(f"b.{head}.{way}.{at}", one, inner, head, alike, True, is_row) for at, one in inner.parts.items()]
+    made = [
+        WorkItemLoop(f"b.{head}.{way}.{at}", one, inner, head, alike, True, is_row) for at, one in inner.parts.items()
+    ]
     return made, is_even

@@ -1,11 +1,11 @@
 """What a kernel asks before it does anything: whether the thread's index is within bounds.
 
-Input: a leaf. Output: its `Guard`, if it begins with such a branch. Nearly always all threads of a strip go the same
-way there, and without the branch a strip needs no masks; where they do not, they are run one by one.
+Input: a work-item loop. Output: its `Guard`, if it begins with such a branch. Nearly always all threads of a lane group
+go the same way there, and without the branch a lane group needs no masks; where they do not, they are run one by one.
 
-A first question of the form `if t < step` or `if t == 0` gives the leaf's `Bounds`: the loop over x covers the threads
+A first question of the form `if t < step` or `if t == 0` gives the loop's `Bounds`: the loop over x covers the threads
 that have something to do. Reductions halve their threads in each step, and one thread stores a block's result; without
-this all strips would be run, under masks that are never set.
+this all lane groups would be run, under masks that are never set.
 """
 
 from collections.abc import Callable
@@ -14,52 +14,52 @@ from ktc.base.records import entity, replace
 from ktc.emit.llvm_text import flow
 from ktc.emit.llvm_text.functions import Phi, Terminator
 from ktc.emit.llvm_text.instructions import Instruction
-from ktc.emit.workgroups.cuts import Part
+from ktc.emit.workgroups.barrier_regions import Part
 from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.graphs.graph import Graph, Node
-from ktc.emit.workgroups.graphs.uniformity import StripVariance
+from ktc.emit.workgroups.graphs.uniformity import LaneGroupVariance
 from ktc.emit.workgroups.hoisting import hoisted, is_known
-from ktc.emit.workgroups.leaves import Leaf, Plan, edge_values
-from ktc.emit.workgroups.strips.segments import STRIP_LANES
+from ktc.emit.workgroups.lane_groups.segments import GROUP_LANES
+from ktc.emit.workgroups.work_item_loops import Plan, WorkItemLoop, edge_values
 
 _BLOCK = ("%s3", "%s4", "%s5")
 """The index of a block: with it a thread's index in the grid is computed."""
 _LINEAR = frozenset({"add", "sub", "zext", "sext", "trunc", "or", "shl", "mul"})
 _MORE_THAN_ALL = 1 << 20
-_TURNED = {"ult": "ugt", "ule": "uge", "slt": "sgt", "sle": "sge"}
-_TURNED |= {right: left for left, right in _TURNED.items()} | {"eq": "eq"}
+_ITERATED = {"ult": "ugt", "ule": "uge", "slt": "sgt", "sle": "sge"}
+_ITERATED |= {right: left for left, right in _ITERATED.items()} | {"eq": "eq"}
 _OPPOSITE = {"ugt": "ule", "uge": "ult", "sgt": "sle", "sge": "slt", "ne": "eq"}
 _OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
 
 
 @entity
 class Guard:
-    """A branch at a leaf's beginning.
+    """A branch at a loop's beginning.
 
     Args:
         condition: what decides. continues_if: what it is where threads go on.
         is_idle: threads that do not go on have nothing to do.
-        leaf: the leaf without the other way. plan: with the graph of which it is a part.
+        item_loop: the work-item loop without the other way. plan: with the graph of which it is a part.
     """
 
     condition: str
     continues_if: bool
     is_idle: bool
-    leaf: Leaf
+    item_loop: WorkItemLoop
     plan: Plan
 
 
-def guard_of(plan: Plan, leaf: Leaf) -> Guard | None:
-    """Return the guard with which a leaf begins, if there is one."""
-    graph, part = plan.graph, leaf.part
-    block = _first_branch(graph, leaf)
+def guard_of(plan: Plan, item_loop: WorkItemLoop) -> Guard | None:
+    """Return the guard with which a work-item loop begins, if there is one."""
+    graph, part = plan.graph, item_loop.part
+    block = _first_branch(graph, item_loop)
     if block is None:
         return None
     at, condition, targets = block.name, block.end.condition, graph.successors(block.name)
     found = _Conditions(plan, part)
     if condition not in found.varying or not found.is_bound(condition):
         return None
-    ways = [one for one in targets if not _is_idle(graph, leaf, one, False)]
+    ways = [one for one in targets if not _is_idle(graph, item_loop, one, False)]
     if len(ways) != 1:
         return None
     (other,) = [one for one in targets if one != ways[0]]
@@ -74,31 +74,41 @@ def guard_of(plan: Plan, leaf: Leaf) -> Guard | None:
     )  # fmt: skip
     if part.end and part.end not in edges:
         return None
-    made = Leaf(leaf.prefix, inner, leaf.cut, leaf.outer, leaf.varying, live=leaf.live, crossing=leaf.crossing)
+    made = WorkItemLoop(
+        item_loop.prefix,
+        inner,
+        item_loop.cut,
+        item_loop.outer,
+        item_loop.varying,
+        live=item_loop.live,
+        crossing=item_loop.crossing,
+    )
     continues_if = block.end.targets[0] == ways[0]
-    changed = replace(plan, graph=whole, strip_variance=StripVariance(whole))
-    is_idle = _is_idle(graph, leaf, other, True) and not _keeps(plan, leaf)
+    changed = replace(plan, graph=whole, lane_group_variance=LaneGroupVariance(whole))
+    is_idle = _is_idle(graph, item_loop, other, True) and not _keeps(plan, item_loop)
     return Guard(condition, continues_if, is_idle, made, changed)
 
 
-def _idle_way(plan: Plan, leaf: Leaf) -> tuple[str, bool] | None:
-    """Return the condition with which a leaf begins and what it is for threads that have something to do, if all others
-    have nothing to do."""
+def _idle_way(plan: Plan, item_loop: WorkItemLoop) -> tuple[str, bool] | None:
+    """Return the condition with which a work-item loop begins, and its value for the threads that have work.
+
+    None if other threads have work too.
+    """
     graph = plan.graph
-    block = _first_branch(graph, leaf)
-    if block is None or _keeps(plan, leaf):
+    block = _first_branch(graph, item_loop)
+    if block is None or _keeps(plan, item_loop):
         return None
     targets = graph.successors(block.name)
-    ways = [one for one in targets if not _is_idle(graph, leaf, one, True)]
+    ways = [one for one in targets if not _is_idle(graph, item_loop, one, True)]
     return (block.end.condition, block.end.targets[0] == ways[0]) if len(ways) == 1 else None
 
 
-def _first_branch(graph: Graph, leaf: Leaf) -> Node | None:
+def _first_branch(graph: Graph, item_loop: WorkItemLoop) -> Node | None:
     """Return the block whose branch is the first, if it has two ways and nothing before it has an effect."""
-    part, at = leaf.part, leaf.part.head
+    part, at = item_loop.part, item_loop.part.head
     while True:
         block = graph.blocks[at]
-        if at == part.end or not all(pure.is_pure(one) for one in block.body if id(one) in leaf.live):
+        if at == part.end or not all(pure.is_pure(one) for one in block.body if id(one) in item_loop.live):
             return None
         targets = graph.successors(at)
         if len(targets) != 1:
@@ -108,14 +118,14 @@ def _first_branch(graph: Graph, leaf: Leaf) -> Node | None:
         at = targets[0]
 
 
-def _is_idle(graph: Graph, leaf: Leaf, name: str, to_the_end: bool) -> bool:
+def _is_idle(graph: Graph, item_loop: WorkItemLoop, name: str, to_the_end: bool) -> bool:
     """Return whether a way has nothing to do until it meets another, or until it leaves the part."""
-    part = leaf.part
+    part = item_loop.part
     before = flow.reversed_edges(part.edges)
     while name in part.edges:
         if len(before[name]) > 1 and not to_the_end:
             return True
-        if any(id(one) in leaf.live for one in graph.blocks[name].body):
+        if any(id(one) in item_loop.live for one in graph.blocks[name].body):
             return False
         if name == part.end or not part.edges[name]:
             return True
@@ -125,14 +135,14 @@ def _is_idle(graph: Graph, leaf: Leaf, name: str, to_the_end: bool) -> bool:
     return True
 
 
-def _keeps(plan: Plan, leaf: Leaf) -> bool:
+def _keeps(plan: Plan, item_loop: WorkItemLoop) -> bool:
     """Return whether something is kept for threads that have nothing to do."""
-    part = leaf.part
+    part = item_loop.part
     if plan.ends_threads or (part.end and plan.graph.blocks[part.end].end.condition):
         return True
     if any(phi.name in plan.slots for name in part.blocks if name != part.head for phi in plan.graph.blocks[name].phis):
         return True
-    once = {one.name for one in hoisted(plan.graph, leaf)}
+    once = {one.name for one in hoisted(plan.graph, item_loop)}
     kept = plan.slots.keys() - once
     if any(one.name in kept for name in part.blocks for one in plan.graph.blocks[name].body):
         return True
@@ -144,7 +154,7 @@ class _Conditions:
 
     def __init__(self, plan: Plan, part: Part) -> None:
         self.plan, self.graph, self.part = plan, plan.graph, part
-        self.varying = plan.strip_variance.varying(set())
+        self.varying = plan.lane_group_variance.varying(set())
 
     def is_bound(self, name: str) -> bool:
         """Return whether a condition compares indices with what all threads have alike."""
@@ -162,7 +172,7 @@ class _Conditions:
 
     def _depends(self, name: str, on: Callable[[str], bool]) -> bool:
         """Return whether a value depends on such a parameter: a condition that depends on no argument of the kernel, as
-        the steps of a reduction, parts the threads of many strips."""
+        the steps of a reduction, parts the threads of many lane groups."""
         if name in self.graph.parameters:
             return on(name)
         _, one = self.graph.values.get(name, ("", None))
@@ -196,11 +206,11 @@ def _is_argument(name: str) -> bool:
 
 
 def _is_whole(one: Instruction) -> bool:
-    """Return whether an index is compared with a constant number of whole strips, which such a bound does not part."""
+    """Return whether an index is compared with a constant multiple of a lane group: the bound divides no group."""
     if not _is_compared(one) or not one.values[1].isdigit():
         return False
     predicate, bound = one.predicate, int(one.values[1])
-    return predicate not in ("eq", "ne") and (bound + (predicate[1:] in ("gt", "le"))) % STRIP_LANES == 0
+    return predicate not in ("eq", "ne") and (bound + (predicate[1:] in ("gt", "le"))) % GROUP_LANES == 0
 
 
 def _is_compared(one: Instruction) -> bool:
@@ -244,7 +254,8 @@ class Bounds:
     def lines(self, at: str, value: str) -> list[str]:
         """Return the lines that set `at`.lo and `at`.hi, the first thread and the one after the last, as i32.
 
-        A loop over several threads ends with a whole strip where the row has one: the rest of it has nothing to do.
+        A loop over several threads ends with a whole lane group where the row has one: the rest of it has nothing to
+            do.
         """
         kind, low, high = self.kind, f"%{at}.lo", f"%{at}.hi"
         lines: list[str] = []
@@ -261,42 +272,42 @@ class Bounds:
             return [*lines, f"  {high} = add nuw nsw i32 {low}, %{at}.one"]
         return [
             *lines,
-            f"  %{at}.filled = add nsw i32 %{at}.last, {STRIP_LANES - 1 + is_or}",
-            f"  %{at}.strips = and i32 %{at}.filled, {-STRIP_LANES}",
+            f"  %{at}.filled = add nsw i32 %{at}.last, {GROUP_LANES - 1 + is_or}",
+            f"  %{at}.strips = and i32 %{at}.filled, {-GROUP_LANES}",
             f"  {high} = call i32 @llvm.umin.i32(i32 %{at}.strips, i32 %s6)",
             f"  {low} = add i32 0, 0",
         ]
 
 
-def bounds_of(plan: Plan, leaf: Leaf) -> Bounds | None:
+def bounds_of(plan: Plan, item_loop: WorkItemLoop) -> Bounds | None:
     """Return the bounds of the threads that have something to do, if that is known."""
-    found = _idle_way(plan, leaf)
+    found = _idle_way(plan, item_loop)
     if found is None:
         return None
     condition, continues_if = found
-    return _asked(plan, leaf, condition, continues_if)
+    return _asked(plan, item_loop, condition, continues_if)
 
 
-def _asked(plan: Plan, leaf: Leaf, name: str, continues_if: bool) -> Bounds | None:
+def _asked(plan: Plan, item_loop: WorkItemLoop, name: str, continues_if: bool) -> Bounds | None:
     _, one = plan.graph.values.get(name, ("", None))
     if not isinstance(one, Instruction):
         return None
     both = _both(one)
     if both and continues_if:
-        parts = [_asked(plan, leaf, part, True) for part in both]
+        parts = [_asked(plan, item_loop, part, True) for part in both]
         known = [part for part in parts if part is not None]
         return next((part for part in known if part.is_one), known[0] if known else None)
     if not _is_compared(one):
         return None
     predicate, kind, (left, right) = one.predicate, one.operands[0].type, one.values
     if not _is_index(plan, left):
-        predicate, left, right = _TURNED.get(predicate, ""), right, left
+        predicate, left, right = _ITERATED.get(predicate, ""), right, left
     if not continues_if:
         predicate = _OPPOSITE.get(predicate, "")
     if predicate not in ("eq", "ult", "ule", "slt", "sle") or not _is_index(plan, left):
         return None
-    once = {one.name for one in hoisted(plan.graph, leaf)}
-    is_alike = right not in leaf.varying and is_known(plan.graph, leaf, once, right)
+    once = {one.name for one in hoisted(plan.graph, item_loop)}
+    is_alike = right not in item_loop.varying and is_known(plan.graph, item_loop, once, right)
     return Bounds(predicate, kind, right) if is_alike else None
 
 

@@ -1,6 +1,6 @@
 """Text of the block's function as it is written, and the metadata of its loops."""
 
-from ktc.emit.workgroups.strips.segments import STRIP_LANES
+from ktc.emit.workgroups.lane_groups.segments import GROUP_LANES
 from ktc.targets.cpu import WARP_LANES
 
 _ONCE = '"llvm.loop.unroll.disable"'
@@ -31,15 +31,15 @@ class Output:
         return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}')
 
     def lane_loop(self) -> str:
-        """Return the metadata of a loop over a warp's lanes, which becomes one turn of vectors."""
+        """Return the metadata of a loop over a warp's lanes, which becomes one iteration of vectors."""
         return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_as_one(WARP_LANES))
 
-    def strip_loop(self) -> str:
-        """Return the metadata of a loop over the lanes of a strip, which becomes one turn of vectors."""
-        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_as_one(STRIP_LANES))
+    def lane_group_loop(self) -> str:
+        """Return the metadata of a loop over the lanes of a lane group, which becomes one iteration of vectors."""
+        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_as_one(GROUP_LANES))
 
     def single_loop(self) -> str:
-        """Return the metadata of a loop that a thread runs by itself where others run it in strips."""
+        """Return the metadata of a loop that a thread runs by itself where others run it in lane groups."""
         return self._metadata(_ONCE, '"llvm.loop.vectorize.width", i32 1')
 
     def plain_loop(self) -> str:

@@ -1,9 +1,10 @@
-"""Text of the loops over a block's threads: z, y and x, the last in strips or one by one.
+"""Text of the loops over a block's threads: z, y and x, the last in lane groups or one by one.
 
-Input: what the names begin with, and the label before. Output: lines before and after what a thread or a strip does.
+Input: what the names begin with, and the label before. Output: lines before and after what a thread or a lane group
+does.
 """
 
-from ktc.emit.workgroups.strips.segments import STRIP_LANES
+from ktc.emit.workgroups.lane_groups.segments import GROUP_LANES
 from ktc.targets.cpu import LANE_SLOT, WARP_LANES, WARP_SLOT
 
 _SHIFT = WARP_LANES.bit_length() - 1
@@ -73,15 +74,15 @@ def threads_end(at: str, node: str, bound: str = "%s6", after: str = "") -> list
     ]
 
 
-def strips(at: str, first: str = "0", bound: str = "%s6") -> list[str]:
-    """Return the beginning of the loop over the strips of a row; what a whole strip does follows."""
+def lane_groups(at: str, first: str = "0", bound: str = "%s6") -> list[str]:
+    """Return the beginning of the loop over the lane groups of a row; what a whole lane group does follows."""
     return [
         f"  br label %{at}..next",
         f"{at}..next:",
         f"  %{at}..x0 = phi i32 [ {first}, %{at}.y ], [ %{at}..x0.next, %{at}..strip.end ]",
         f"  %{at}..x064 = zext nneg i32 %{at}..x0 to i64",
         f"  %{at}..from64 = add nuw nsw i64 %{at}.first64, %{at}..x064",
-        f"  %{at}..x0.next = add nuw nsw i32 %{at}..x0, {STRIP_LANES}",
+        f"  %{at}..x0.next = add nuw nsw i32 %{at}..x0, {GROUP_LANES}",
         f"  %{at}..whole = icmp ule i32 %{at}..x0.next, {bound}",
         f"  br i1 %{at}..whole, label %{at}..strip, label %{at}..single",
         f"{at}..strip:",
@@ -89,7 +90,7 @@ def strips(at: str, first: str = "0", bound: str = "%s6") -> list[str]:
 
 
 def singles(at: str, bound: str = "%s6") -> list[str]:
-    """Return the beginning of the loop over threads of a strip that are run one by one."""
+    """Return the beginning of the loop over threads of a lane group that are run one by one."""
     return [
         f"{at}..single:",
         f"  %{at}..to = call i32 @llvm.umin.i32(i32 %{at}..x0.next, i32 {bound})",
@@ -98,7 +99,7 @@ def singles(at: str, bound: str = "%s6") -> list[str]:
 
 
 def strips_end(at: str, nodes: tuple[str, str], bound: str = "%s6") -> list[str]:
-    """Return the end of the loop over threads one by one and of that over strips. `nodes`: their metadata."""
+    """Return the end of the loop over threads one by one and of that over lane groups. `nodes`: their metadata."""
     return [
         *threads_end(at, f", {nodes[0]}", f"%{at}..to", f"{at}..strip.end"),
         f"{at}..strip.end:",
@@ -108,12 +109,12 @@ def strips_end(at: str, nodes: tuple[str, str], bound: str = "%s6") -> list[str]
 
 
 def branch_on_conditions(at: str, place: str, continues_if: bool, is_idle: bool) -> list[str]:
-    """Return where a strip goes on when its threads' conditions, bytes at a place, are known."""
-    bits, none = f"i{STRIP_LANES}", f"{at}..strip.end" if is_idle else f"{at}..single"
+    """Return where a lane group goes on when its threads' conditions, bytes at a place, are known."""
+    bits, none = f"i{GROUP_LANES}", f"{at}..strip.end" if is_idle else f"{at}..single"
     return [
-        f"  %{at}..asked = load <{STRIP_LANES} x i8>, ptr {place}, align 64",
-        f"  %{at}..yes = icmp {'ne' if continues_if else 'eq'} <{STRIP_LANES} x i8> %{at}..asked, zeroinitializer",
-        f"  %{at}..bits = bitcast <{STRIP_LANES} x i1> %{at}..yes to {bits}",
+        f"  %{at}..asked = load <{GROUP_LANES} x i8>, ptr {place}, align 64",
+        f"  %{at}..yes = icmp {'ne' if continues_if else 'eq'} <{GROUP_LANES} x i8> %{at}..asked, zeroinitializer",
+        f"  %{at}..bits = bitcast <{GROUP_LANES} x i1> %{at}..yes to {bits}",
         f"  %{at}..all = icmp eq {bits} %{at}..bits, -1",
         f"  br i1 %{at}..all, label %{at}..alike, label %{at}..some",
         f"{at}..some:",
@@ -124,7 +125,7 @@ def branch_on_conditions(at: str, place: str, continues_if: bool, is_idle: bool)
 
 
 def lanes(at: str, row: str, origin: str) -> list[str]:
-    """Return the beginning of the loop over the lanes of a strip. `row`: what names of the loops around begin with."""
+    """Return the beginning of the loop over the lanes of a lane group. `row`: prefix of names of the loops around."""
     return [
         f"  br label %{at}.l",
         f"{at}.l:",
@@ -139,10 +140,10 @@ def lanes(at: str, row: str, origin: str) -> list[str]:
 
 
 def lanes_end(at: str, node: str) -> list[str]:
-    """Return the end of the loop over the lanes of a strip."""
+    """Return the end of the loop over the lanes of a lane group."""
     return [
         f"  %{at}.l.next = add nuw nsw i64 %{at}.l64, 1",
-        f"  %{at}.l.more = icmp ult i64 %{at}.l.next, {STRIP_LANES}",
+        f"  %{at}.l.more = icmp ult i64 %{at}.l.next, {GROUP_LANES}",
         f"  br i1 %{at}.l.more, label %{at}.l, label %{at}.over, {node}",
         f"{at}.over:",
     ]

@@ -5,14 +5,14 @@ Input: a `Plan`. Output: text of `void K.block(arguments, indices of the block, 
 
 from collections.abc import Callable
 
-from ktc.emit.workgroups.cuts import END, Cut, Part
-from ktc.emit.workgroups.frames import Frame
+from ktc.emit.workgroups.barrier_regions import END, BarrierRegions, Part
+from ktc.emit.workgroups.context_arrays import ContextArrays
 from ktc.emit.workgroups.guards import bounds_of, guard_of
-from ktc.emit.workgroups.leaf_writer import LeafWriter
-from ktc.emit.workgroups.leaves import Leaf, Plan
+from ktc.emit.workgroups.lane_groups.lane_group_writer import GuardWriter, LaneGroupWriter
+from ktc.emit.workgroups.lane_groups.lane_groups import lane_group_of
 from ktc.emit.workgroups.output import Output
-from ktc.emit.workgroups.strips.strip_writer import GuardWriter, StripWriter
-from ktc.emit.workgroups.strips.strips import strip_of
+from ktc.emit.workgroups.work_item_loop_writer import WorkItemLoopWriter
+from ktc.emit.workgroups.work_item_loops import Plan, WorkItemLoop
 from ktc.targets.cpu import WARP_LANES, WARP_SLOT
 
 _SHIFT = WARP_LANES.bit_length() - 1
@@ -27,16 +27,16 @@ class BlockWriter:
     def __init__(self, plan: Plan, output: Output, name: str, attributes: str) -> None:
         self.plan, self.graph, self.output = plan, plan.graph, output
         self.lines = output.lines
-        self.frame = Frame(plan, name, attributes)
-        self.leaves: dict[str, list[Leaf]] = {}
-        for leaf in plan.leaves:
-            self.leaves.setdefault(leaf.outer, []).append(leaf)
+        self.context = ContextArrays(plan, name, attributes)
+        self.item_loops: dict[str, list[WorkItemLoop]] = {}
+        for item_loop in plan.item_loops:
+            self.item_loops.setdefault(item_loop.outer, []).append(item_loop)
 
     def write(self) -> str:
         """Return the function."""
         for number, head in enumerate(self.plan.block_cut.parts):
             self._part(head, number >= _MANY_PARTS and number % _EACH == 0)
-        return "\n".join([*self.frame.head(), *self.lines, *self.frame.end(_DONE), "}"])
+        return "\n".join([*self.context.head(), *self.lines, *self.context.end(_DONE), "}"])
 
     # ---- parts of the block's cut ---------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ class BlockWriter:
         with their square: 20 s for 120 barriers, and 6 s where the ways to every fourth part are two.
         """
         part = self.plan.block_cut.parts[head]
-        leaves = self.leaves[head]
+        item_loops = self.item_loops[head]
         at = label(head)
         self.lines.append(f"{at}:")
         if is_apart:
@@ -57,39 +57,39 @@ class BlockWriter:
                 f"  br i1 %{at}.never, label %{at}.met, label %{at}.run",
                 f"{at}.run:",
             ]
-        if not leaves[0].is_lanes:
-            self._threads(leaves[0])
+        if not item_loops[0].is_lanes:
+            self._threads(item_loops[0])
         else:
-            self._warps(head, leaves)
+            self._warps(head, item_loops)
         if is_apart:
             self.lines += [f"  br label %{at}.met", f"{at}.met:"]
         done = _DONE
         if part.ends_threads:
             self._exit_unless_any(head, "%threads", "", done)
-        self._follow(part, leaves, label, done)
+        self._follow(part, item_loops, label, done)
 
-    def _threads(self, leaf: Leaf) -> None:
-        bounds = bounds_of(self.plan, leaf)
-        writer = LeafWriter(self.plan, self.frame, self.output, leaf, bounds=bounds)
+    def _threads(self, item_loop: WorkItemLoop) -> None:
+        bounds = bounds_of(self.plan, item_loop)
+        writer = WorkItemLoopWriter(self.plan, self.context, self.output, item_loop, bounds=bounds)
         if bounds is not None and bounds.is_one:
             writer.write()
             return
-        guard = guard_of(self.plan, leaf) if self.output.is_vectorised else None
-        plan, inner = (self.plan, leaf) if guard is None else (guard.plan, guard.leaf)
-        strip = strip_of(plan, inner) if self.output.is_vectorised else None
-        if strip is None:
+        guard = guard_of(self.plan, item_loop) if self.output.is_vectorised else None
+        plan, inner = (self.plan, item_loop) if guard is None else (guard.plan, guard.item_loop)
+        lane_group = lane_group_of(plan, inner) if self.output.is_vectorised else None
+        if lane_group is None:
             writer.write()
             return
-        whole = StripWriter(plan, self.frame, self.output, inner, strip, writer)
+        whole = LaneGroupWriter(plan, self.context, self.output, inner, lane_group, writer)
 
         def write() -> None:
             if guard is not None:
-                GuardWriter(self.plan, self.frame, self.output, leaf, guard).write()
+                GuardWriter(self.plan, self.context, self.output, item_loop, guard).write()
             whole.write()
 
         writer.write(write)
 
-    def _follow(self, part: Part, leaves: list[Leaf], labels: Callable[[str], str], end: str) -> None:
+    def _follow(self, part: Part, item_loops: list[WorkItemLoop], labels: Callable[[str], str], end: str) -> None:
         """Go where all threads go."""
         if not part.follows:
             self.lines.append(f"  br label %{end}")
@@ -99,7 +99,7 @@ class BlockWriter:
             if terminator.condition.startswith("%"):
                 kind = terminator.text.split(" ")[1]
                 made = f"%{labels(part.head)}.taken"
-                self.lines.append(f"  {made} = load {kind}, ptr {self.frame.condition(part.end, kind)}, align 1")
+                self.lines.append(f"  {made} = load {kind}, ptr {self.context.condition(part.end, kind)}, align 1")
             self.lines.append(f"  {terminator.written(names, made)}")
         else:
             target = part.follows[0]
@@ -129,10 +129,10 @@ class BlockWriter:
 
     # ---- warps -----------------------------------------------------------------------------------------------
 
-    def _warps(self, head: str, leaves: list[Leaf]) -> None:
+    def _warps(self, head: str, item_loops: list[WorkItemLoop]) -> None:
         at = label(head)
-        rows = next((leaf.cut for leaf in leaves if leaf.is_row), None)
-        others = next(leaf.cut for leaf in leaves if not leaf.is_row)
+        rows = next((item_loop.cut for item_loop in item_loops if item_loop.is_row), None)
+        others = next(item_loop.cut for item_loop in item_loops if not item_loop.is_row)
         self.lines += [
             f"  br label %{at}.w",
             f"{at}.w:",
@@ -156,8 +156,8 @@ class BlockWriter:
             ]
         else:
             self.lines.append(f"  br label %{at}.any.{_tail(others)}")
-        for leaf in leaves:
-            self._inner(leaf, at, f"{at}.w.end")
+        for item_loop in item_loops:
+            self._inner(item_loop, at, f"{at}.w.end")
         self.lines.append(f"{at}.w.end:")
         if rows is not None:
             self.lines += _next_row(at)
@@ -168,13 +168,13 @@ class BlockWriter:
             f"{at}.end:",
         ]
 
-    def _inner(self, leaf: Leaf, at: str, end: str) -> None:
-        self.lines.append(f"{leaf.prefix}:")
-        LeafWriter(self.plan, self.frame, self.output, leaf, at).write()
-        if leaf.part.ends_threads and leaf.part.follows:
-            self._exit_unless_any(f"{leaf.prefix}.live", f"%{at}.lanes", f"%{at}.from64", end)
-        way = "row" if leaf.is_row else "any"
-        self._follow(leaf.part, [leaf], lambda one: f"{at}.{way}.{one}", end)
+    def _inner(self, item_loop: WorkItemLoop, at: str, end: str) -> None:
+        self.lines.append(f"{item_loop.prefix}:")
+        WorkItemLoopWriter(self.plan, self.context, self.output, item_loop, at).write()
+        if item_loop.part.ends_threads and item_loop.part.follows:
+            self._exit_unless_any(f"{item_loop.prefix}.live", f"%{at}.lanes", f"%{at}.from64", end)
+        way = "row" if item_loop.is_row else "any"
+        self._follow(item_loop.part, [item_loop], lambda one: f"{at}.{way}.{one}", end)
 
 
 def _next_row(at: str) -> list[str]:
@@ -197,5 +197,5 @@ def label(head: str) -> str:
     return f"b.{head}"
 
 
-def _tail(cut: Cut) -> str:
+def _tail(cut: BarrierRegions) -> str:
     return next(iter(cut.parts))

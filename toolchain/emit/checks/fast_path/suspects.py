@@ -5,17 +5,17 @@ Input: the text of a kernel in loops, with calls of `SUSPECT`. Output: the same 
 
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import Module
-from ktc.emit.workgroups.strips.segments import STRIP_LANES
+from ktc.emit.workgroups.lane_groups.segments import GROUP_LANES
 from ktc.targets.cpu import SUSPECT
 
 _SUSPECT = '@"var$ktc.check.suspect"'
 _DOUBTED = "%ktc.doubted"
 _DOUBTED_LANES = "%ktc.doubted.lanes"
-_OF_LANES = f"<{STRIP_LANES} x i8>"
+_OF_LANES = f"<{GROUP_LANES} x i8>"
 _TOLD = (
     f"  %ktc.doubted.one = load i8, ptr {_DOUBTED}",
-    f"  %ktc.doubted.row = load {_OF_LANES}, ptr {_DOUBTED_LANES}, align {STRIP_LANES}",
-    f"  %ktc.doubted.any = call i8 @llvm.vector.reduce.or.v{STRIP_LANES}i8({_OF_LANES} %ktc.doubted.row)",
+    f"  %ktc.doubted.row = load {_OF_LANES}, ptr {_DOUBTED_LANES}, align {GROUP_LANES}",
+    f"  %ktc.doubted.any = call i8 @llvm.vector.reduce.or.v{GROUP_LANES}i8({_OF_LANES} %ktc.doubted.row)",
     "  %ktc.doubted.now = or i8 %ktc.doubted.one, %ktc.doubted.any",
     "  %ktc.doubted.wide = zext i8 %ktc.doubted.now to i64",
     f"  %ktc.suspect.was = load i64, ptr {_SUSPECT}, align 8",
@@ -40,8 +40,8 @@ def with_beginning(text: str, entry: str, shared: list[tuple[int, int, int]]) ->
     lines = [
         f"  {_DOUBTED} = alloca i8",
         f"  store i8 0, ptr {_DOUBTED}",
-        f"  {_DOUBTED_LANES} = alloca {_OF_LANES}, align {STRIP_LANES}",
-        f"  store {_OF_LANES} zeroinitializer, ptr {_DOUBTED_LANES}, align {STRIP_LANES}",
+        f"  {_DOUBTED_LANES} = alloca {_OF_LANES}, align {GROUP_LANES}",
+        f"  store {_OF_LANES} zeroinitializer, ptr {_DOUBTED_LANES}, align {GROUP_LANES}",
     ]
     if "@__ktc_check_shared_own()" in text:
         lines += [f"  call void @__ktc_check_begin_block(i64 {at}, i64 {size}, i64 {one})" for at, size, one in shared]
@@ -50,13 +50,13 @@ def with_beginning(text: str, entry: str, shared: list[tuple[int, int, int]]) ->
     module.add([
         "declare void @__ktc_check_begin_block(i64, i64, i64)",
         f"{_SUSPECT} = external hidden global i64, align 8",
-        f"declare i8 @llvm.vector.reduce.or.v{STRIP_LANES}i8({_OF_LANES})",
+        f"declare i8 @llvm.vector.reduce.or.v{GROUP_LANES}i8({_OF_LANES})",
     ])  # fmt: skip
     return module.text()
 
 
 def _gathered(doubt: Instruction, number: int) -> list[str]:
-    """Return how a doubt is kept: LLVM makes one value of it for a whole loop; in strips, each lane has its own."""
+    """Return the lines that keep a suspect: LLVM makes one value for a loop; in lane groups each lane has one."""
     is_bad, *lanes = doubt.values
     at, place, access = f"%ktc.doubt.{number}", _DOUBTED, doubt.attachments if lanes else ""
     lines = [f"  {at} = zext i1 {is_bad} to i8"]

@@ -11,16 +11,16 @@ from ktc.emit.llvm_text.functions import Function, Phi, Terminator, with_plain_n
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.targets.cpu import EXCHANGE, WAIT_FOR_BLOCK, WAIT_FOR_WARP
 
-BLOCK_STOP, WARP_STOP = "block", "warp"
-"""Who waits at a stop."""
+BLOCK_BARRIER, WARP_BARRIER = "block", "warp"
+"""Who waits at a barrier: the threads of a block or the lanes of a warp."""
 
 
 @record
-class Stop:
+class Barrier:
     """Where a thread waits.
 
     Args:
-        scope: `BLOCK_STOP` or `WARP_STOP`. exchange: the call that gives a word, if it is one.
+        scope: `BLOCK_BARRIER` or `WARP_BARRIER`. exchange: the call that gives a word, if it is one.
         number: the call's last argument, which says where it is.
     """
 
@@ -34,18 +34,18 @@ class Node:
     """A block of the graph.
 
     Args:
-        name: its label. stop: threads wait at its end; then there is one target.
+        name: its label. barrier: threads wait at its end; then there is one target.
     """
 
     name: str
     end: Terminator
     phis: list[Phi] = field(default_factory=list)
     body: list[Instruction] = field(default_factory=list)
-    stop: Stop | None = None
+    barrier: Barrier | None = None
 
     def setters(self) -> "list[Instruction | Phi]":
         """Return its phis and instructions, and the call of an exchange at its end."""
-        exchange = self.stop.exchange if self.stop is not None else None
+        exchange = self.barrier.exchange if self.barrier is not None else None
         return [*self.phis, *self.body, exchange] if exchange is not None else [*self.phis, *self.body]
 
 
@@ -101,7 +101,7 @@ def read(function: Function) -> Graph:
     for block in function.blocks:
         node = graph.blocks[block.name[1:]] = Node(block.name[1:], block.terminator, block.phis)
         node.body = [one for one in block.instructions if not one.is_note and not one.is_terminator and one.op != "phi"]
-    _split_at_stops(graph)
+    _split_at_barriers(graph)
     _split_edges(graph)
     for node in graph.blocks.values():
         for one in node.setters():
@@ -120,18 +120,18 @@ def _split_edges(graph: Graph) -> None:
                 graph.split_edge(name, target)
 
 
-_SCOPES = {WAIT_FOR_BLOCK: BLOCK_STOP, WAIT_FOR_WARP: WARP_STOP, EXCHANGE: WARP_STOP}
+_SCOPES = {WAIT_FOR_BLOCK: BLOCK_BARRIER, WAIT_FOR_WARP: WARP_BARRIER, EXCHANGE: WARP_BARRIER}
 
 
-def _stop_of(one: Instruction) -> Stop | None:
+def _barrier_of(one: Instruction) -> Barrier | None:
     scope = _SCOPES.get(one.callee)
     if scope is None:
         return None
     number = one.values[-1]
-    return Stop(scope, one if one.callee == EXCHANGE else None, int(number) if number.isdigit() else 0)
+    return Barrier(scope, one if one.callee == EXCHANGE else None, int(number) if number.isdigit() else 0)
 
 
-def _split_at_stops(graph: Graph) -> None:
+def _split_at_barriers(graph: Graph) -> None:
     blocks: dict[str, Node] = {}
     last: dict[str, str] = {}
     for block in graph.blocks.values():
@@ -139,13 +139,13 @@ def _split_at_stops(graph: Graph) -> None:
         blocks[block.name] = part = block
         part.body = []
         for one in rest:
-            stop = _stop_of(one)
-            if stop is None:
+            barrier = _barrier_of(one)
+            if barrier is None:
                 part.body.append(one)
                 continue
             number += 1
             name = f"{block.name}.after{number}"
-            part.end, part.stop = Terminator(f"br label %{name}", [name]), stop
+            part.end, part.barrier = Terminator(f"br label %{name}", [name]), barrier
             blocks[name] = part = Node(name, end)
         part.end = end
         last[block.name] = part.name

@@ -41,12 +41,12 @@ def varying_in_warp(graph: Graph, is_row: bool, is_whole: bool) -> tuple[set[str
     return analysis.run(), analysis.is_even
 
 
-def varying_in_strip(graph: Graph, kept: set[str]) -> set[str]:
+def varying_in_lane_group(graph: Graph, kept: set[str]) -> set[str]:
     """Return what may differ between threads that are neighbours in x. `kept`: values that are taken to differ."""
-    return StripVariance(graph).varying(kept)
+    return LaneGroupVariance(graph).varying(kept)
 
 
-class StripVariance:
+class LaneGroupVariance:
     """What may differ between threads that are neighbours in x, asked many times of a graph that stays as it is."""
 
     def __init__(self, graph: Graph) -> None:
@@ -236,11 +236,11 @@ class _Analysis:
         exiting = self._exiting(loop)
         if branch in exiting:
             return True
-        turn = {name: [one for one in self.edges[name] if one != head] for name in loop}
-        turn = {name: [one for one in targets if one in loop] for name, targets in turn.items()}
-        reached = flow.reached(turn, [branch])
+        iteration = {name: [one for one in self.edges[name] if one != head] for name in loop}
+        iteration = {name: [one for one in targets if one in loop] for name, targets in iteration.items()}
+        reached = flow.reached(iteration, [branch])
         for name in exiting & reached:
-            others = flow.reached(turn, [branch], {name}) - {name}
+            others = flow.reached(iteration, [branch], {name}) - {name}
             if any(one in exiting or head in self.edges[one] for one in others):
                 return True
         return False

@@ -1,7 +1,7 @@
 """One loop over threads, or over the lanes of a warp.
 
-Input: a `Leaf` of a `Plan`. Output: lines of the block's function: what is done once before the loop, the loop, what
-follows.
+Input: a `WorkItemLoop` of a `Plan`. Output: lines of the block's function: what is done once before the loop, the loop,
+what follows.
 """
 
 from collections.abc import Callable
@@ -10,21 +10,21 @@ from ktc.emit.llvm_text import flow
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.scanning import respelled
 from ktc.emit.workgroups import thread_loops
-from ktc.emit.workgroups.cuts import CannotCut
-from ktc.emit.workgroups.frames import Frame, Turn
+from ktc.emit.workgroups.barrier_regions import CannotCut
+from ktc.emit.workgroups.context_arrays import ContextArrays, Iteration
 from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.graphs.first_lane import FirstLane
 from ktc.emit.workgroups.graphs.graph import Node
 from ktc.emit.workgroups.guards import Bounds
 from ktc.emit.workgroups.hoisting import hoisted, is_known
-from ktc.emit.workgroups.leaves import IDS, SCALAR, Leaf, Plan, edge_values
 from ktc.emit.workgroups.output import Output
+from ktc.emit.workgroups.work_item_loops import IDS, SCALAR, Plan, WorkItemLoop, edge_values
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
 
 _WORDS = f"<{WARP_LANES} x i32>"
 
 
-class LeafWriter:
+class WorkItemLoopWriter:
     """Writes one loop.
 
     Args:
@@ -33,39 +33,45 @@ class LeafWriter:
     """
 
     def __init__(
-        self, plan: Plan, frame: Frame, output: Output, leaf: Leaf, around: str = "", bounds: Bounds | None = None
+        self,
+        plan: Plan,
+        context: ContextArrays,
+        output: Output,
+        item_loop: WorkItemLoop,
+        around: str = "",
+        bounds: Bounds | None = None,
     ) -> None:
         self.bounds = bounds
-        self.plan, self.graph, self.frame, self.output, self.leaf = plan, plan.graph, frame, output, leaf
-        self.prefix, self.around = leaf.prefix, around
+        self.plan, self.graph, self.context, self.output, self.item_loop = plan, plan.graph, context, output, item_loop
+        self.prefix, self.around = item_loop.prefix, around
         self.before: list[str] = []
         self.start: list[str] = []
         self.body: list[str] = []
         self.after: list[str] = []
         self.names: dict[str, str] = {}
         self.hoisted: set[str] = set()
-        self.has_ends = plan.ends_in_rows if leaf.is_row else plan.ends_threads
-        self.first_lane = FirstLane(plan, frame, output, leaf, self.around, self.before)
+        self.has_ends = plan.ends_in_rows if item_loop.is_row else plan.ends_threads
+        self.first_lane = FirstLane(plan, context, output, item_loop, self.around, self.before)
         self.count = 0
-        self.has_strips = False
-        self.end = leaf.part.end
+        self.has_lane_groups = False
+        self.end = item_loop.part.end
         """The block whose branch all threads take alike after the loop; its condition is kept for that."""
 
     # ---- the whole -----------------------------------------------------------------------------------------
 
-    def write(self, strip: Callable[[], None] | None = None) -> None:
-        """Write the loop after the label that was just written. `strip`: writes what a strip of threads does."""
-        self.has_strips = strip is not None
+    def write(self, lane_group: Callable[[], None] | None = None) -> None:
+        """Write the loop after the label that was just written. `lane_group`: writes the code of one lane group."""
+        self.has_lane_groups = lane_group is not None
         self.prepare()
-        for name in self.leaf.part.blocks:
+        for name in self.item_loop.part.blocks:
             self._block(name)
         lines = self.output.lines
         lines += self.before
         if self._does_something():
-            if self.leaf.is_lanes:
+            if self.item_loop.is_lanes:
                 self._lanes()
             else:
-                self._threads(strip)
+                self._threads(lane_group)
         lines += self.after
         self._finish_exchange()
 
@@ -74,13 +80,13 @@ class LeafWriter:
         around = self.around
         for slot in IDS:
             self.names.setdefault(slot, f"%{self.prefix}.{slot[1:]}")
-        if self.leaf.is_lanes:
+        if self.item_loop.is_lanes:
             self.names[f"%s{WARP_SLOT}"] = f"%{around}.s{WARP_SLOT}"
-            if self.leaf.is_row:
+            if self.item_loop.is_row:
                 self.names["%s1"], self.names["%s2"] = f"%{around}.s1", f"%{around}.s2"
-        for name in sorted(self.leaf.crossing):
+        for name in sorted(self.item_loop.crossing):
             self._load_outer(name)
-        for one in hoisted(self.graph, self.leaf):
+        for one in hoisted(self.graph, self.item_loop):
             self.hoisted.add(one.name)
             if one.name not in self.names:
                 self._instruction(one, self.before)
@@ -92,18 +98,18 @@ class LeafWriter:
     def _does_something(self) -> bool:
         return any(not line.endswith(":") and not line.startswith("  br label") for line in self.body)
 
-    def _threads(self, strip: Callable[[], None] | None) -> None:
+    def _threads(self, lane_group: Callable[[], None] | None) -> None:
         at, lines, output = self.prefix, self.output.lines, self.output
         first, bound = self._bounds()
         lines += thread_loops.rows(at, output.open_label())
-        if strip is not None:
-            lines += thread_loops.strips(at, first, bound)
-            strip()
+        if lane_group is not None:
+            lines += thread_loops.lane_groups(at, first, bound)
+            lane_group()
             lines += thread_loops.singles(at, bound)
         else:
             lines += thread_loops.threads(at, first, f"{at}.y")
-        self._turn(f"{at}.x.end")
-        if strip is not None:
+        self._iteration(f"{at}.x.end")
+        if lane_group is not None:
             lines += thread_loops.strips_end(at, (output.single_loop(), output.plain_loop()), bound)
         else:
             lines += thread_loops.threads_end(at, f", {output.loop()}", bound)
@@ -120,7 +126,7 @@ class LeafWriter:
     def _lanes(self) -> None:
         at, around, lines = self.prefix, self.around, self.output.lines
         origin = self.output.open_label()
-        bound = str(WARP_LANES) if self.leaf.is_row else f"%{around}.lanes"
+        bound = str(WARP_LANES) if self.item_loop.is_row else f"%{around}.lanes"
         lines += [
             f"  br label %{at}.l",
             f"{at}.l:",
@@ -128,7 +134,7 @@ class LeafWriter:
             f"  %{at}.s{LANE_SLOT} = trunc nuw nsw i64 %{at}.l64 to i32",
             f"  %{at}.t = add nuw nsw i64 %{around}.from64, %{at}.l64",
         ]
-        if self.leaf.is_row:
+        if self.item_loop.is_row:
             lines.append(f"  %{at}.s0 = add nuw nsw i32 %{around}.x0, %{at}.s{LANE_SLOT}")
         else:
             lines += [
@@ -138,8 +144,8 @@ class LeafWriter:
                 f"  %{at}.s1 = urem i32 %{at}.tq, %s7",
                 f"  %{at}.s2 = udiv i32 %{at}.tq, %s7",
             ]
-        self._turn(f"{at}.l.end")
-        node = f", {self.output.lane_loop() if self.leaf.is_row else self.output.single_loop()}"
+        self._iteration(f"{at}.l.end")
+        node = f", {self.output.lane_loop() if self.item_loop.is_row else self.output.single_loop()}"
         lines += [
             f"{at}.l.end:",
             f"  %{at}.l.next = add nuw nsw i64 %{at}.l64, 1",
@@ -148,7 +154,7 @@ class LeafWriter:
             f"{at}.over:",
         ]
 
-    def _turn(self, end: str) -> None:
+    def _iteration(self, end: str) -> None:
         """Write what one thread does."""
         at, lines = self.prefix, self.output.lines
         if self.has_ends:
@@ -160,26 +166,26 @@ class LeafWriter:
                 f"{at}.live:",
             ]
         lines += self.start
-        lines.append(f"  br label %{at}.{self.leaf.part.head}")
+        lines.append(f"  br label %{at}.{self.item_loop.part.head}")
         lines += self.body
 
     # ---- values from elsewhere ------------------------------------------------------------------------------
 
     def _load_outer(self, name: str) -> None:
-        """Have a value that the leaf does not set at hand, before the loop or at the start of a turn."""
+        """Load a value from outside the work-item loop, before the loop or at the start of an iteration."""
         if name in self.names or name in self.graph.parameters:
             return
         _, one = self.graph.values[name]
         made = f"%{self.prefix}.{name[1:]}"
-        lines = self.start if name in self.leaf.varying else self.before
+        lines = self.start if name in self.item_loop.varying else self.before
         if isinstance(one, Instruction) and one.op == "alloca":
-            self.frame.place(
+            self.context.place(
                 one, made, f"%{self.prefix}.t", self.start if name not in self.plan.confined else self.before
             )
         elif name in self.plan.slots:
             if lines is self.before and self.plan.slots[name] != SCALAR:
                 raise CannotCut("what a warp's lanes have alike in one place differs between them in another")
-            self.frame.load(name, one.type, made, self._indices(), lines, self.output.access)
+            self.context.load(name, one.type, made, self._indices(), lines, self.output.access)
         else:
             assert isinstance(one, Instruction)
             for use in one.uses:
@@ -190,8 +196,8 @@ class LeafWriter:
                 lines.append(f"  {self._renamed(one, made)}")
         self.names[name] = made
 
-    def _indices(self) -> Turn:
-        return Turn(f"%{self.prefix}.t", f"%{self.prefix}.l64", self.leaf.is_row)
+    def _indices(self) -> Iteration:
+        return Iteration(f"%{self.prefix}.t", f"%{self.prefix}.l64", self.item_loop.is_row)
 
     def _renamed(self, one: Instruction, made: str) -> str:
         return f"{made} = {self._text(one.whole)}"
@@ -208,12 +214,12 @@ class LeafWriter:
     # ---- blocks -----------------------------------------------------------------------------------------------
 
     def _block(self, name: str) -> None:
-        part, block = self.leaf.part, self.graph.blocks[name]
+        part, block = self.item_loop.part, self.graph.blocks[name]
         lines = self.body
         lines.append(f"{self.prefix}.{name}:")
         kept: list[tuple[str, str]] = []
         for phi in block.phis if name != part.head else ():
-            if id(phi) in self.leaf.live:
+            if id(phi) in self.item_loop.live:
                 incoming = [
                     f"[ {self._text(value)}, %{self.prefix}.{pred} ]"
                     for pred, value in phi.incoming.items()
@@ -224,7 +230,7 @@ class LeafWriter:
         for value, kind in kept:
             self._keep(value, kind, lines)
         for one in block.body:
-            if id(one) in self.leaf.live:
+            if id(one) in self.item_loop.live:
                 if one.name not in self.hoisted:
                     self._instruction(one, lines)
                 if one.name in self.plan.slots:
@@ -239,7 +245,7 @@ class LeafWriter:
         self.count += 1
         if self.plan.slots[name] != SCALAR and lines is self.after:
             lines = self.body
-        self.frame.store(name, kind, text, self._indices(), lines, self.output.access, f"{self.prefix}.k{self.count}")
+        self.context.store(name, kind, text, self._indices(), lines, self.output.access, f"{self.prefix}.k{self.count}")
 
     def _instruction(self, one: Instruction, lines: list[str]) -> None:
         if one.callee.startswith("llvm.lifetime."):
@@ -261,8 +267,8 @@ class LeafWriter:
 
     def _leave(self, block: Node, lines: list[str]) -> None:
         """Write the end of a block."""
-        part, end = self.leaf.part, block.end
-        turn = f"{self.prefix}.{'l' if self.leaf.is_lanes else 'x'}.end"
+        part, end = self.item_loop.part, block.end
+        iteration = f"{self.prefix}.{'l' if self.item_loop.is_lanes else 'x'}.end"
         if not end.targets:
             if end.text.startswith("unreachable"):
                 lines.append("  unreachable")
@@ -271,17 +277,17 @@ class LeafWriter:
                 place = f"%{self.prefix}.{block.name}.ended"
                 lines.append(f"  {place} = getelementptr inbounds i8, ptr %ended, i64 %{self.prefix}.t")
                 lines.append(f"  store i8 1, ptr {place}, align 1{self.output.access}")
-            lines.append(f"  br label %{turn}")
+            lines.append(f"  br label %{iteration}")
             return
         if block.name == part.end:
             self._pass_on(block, lines)
-            lines.append(f"  br label %{turn}")
+            lines.append(f"  br label %{iteration}")
             return
         inside = part.edges[block.name]
         outside = [one for one in dict.fromkeys(end.targets) if one not in inside]
         if len(outside) == len(set(end.targets)):
             self._pass_on(block, lines)
-            lines.append(f"  br label %{turn}")
+            lines.append(f"  br label %{iteration}")
             return
         out = f"{self.prefix}.{block.name}.out"
         names = {one: f"{self.prefix}.{one}" if one in inside else out for one in end.targets}
@@ -292,12 +298,12 @@ class LeafWriter:
         if outside:
             lines.append(f"{self.prefix}.{block.name}.out:")
             self._pass_on(block, lines)
-            lines.append(f"  br label %{turn}")
+            lines.append(f"  br label %{iteration}")
 
     def _back(self, block: Node) -> str:
-        """Return the metadata of a block's way back to where a loop begins, if others run that loop in strips."""
-        part = self.leaf.part
-        if not self.has_strips or not any(
+        """Return the metadata of a block's way back to where a loop begins, if others run that loop in lane groups."""
+        part = self.item_loop.part
+        if not self.has_lane_groups or not any(
             flow.dominates(part.parents, target, block.name) for target in part.edges[block.name]
         ):
             return ""
@@ -305,7 +311,7 @@ class LeafWriter:
 
     def _pass_on(self, block: Node, lines: list[str]) -> None:
         """Keep what the next parts get from this way."""
-        part = self.leaf.part
+        part = self.item_loop.part
         for name, _, phi, value in edge_values(self.graph, part):
             if name == block.name and phi.name in self.plan.slots:
                 is_same = self.plan.slots[phi.name] == SCALAR and self._is_known(value)
@@ -316,10 +322,12 @@ class LeafWriter:
         if condition.startswith("%"):
             kind = block.end.text.split(" ")[1]
             to = self.after if self._is_known(condition) else lines
-            to.append(f"  store {kind} {self._text(condition)}, ptr {self.frame.condition(block.name, kind)}, align 1")
-        stop = block.stop
-        if stop is not None and stop.exchange is not None and self.leaf.is_lanes:
-            word = stop.exchange.values[0]
+            to.append(
+                f"  store {kind} {self._text(condition)}, ptr {self.context.condition(block.name, kind)}, align 1"
+            )
+        barrier = block.barrier
+        if barrier is not None and barrier.exchange is not None and self.item_loop.is_lanes:
+            word = barrier.exchange.values[0]
             place = f"%{self.prefix}.word.place"
             lines += [
                 f"  {place} = getelementptr inbounds i32, ptr {self._words()}, i64 %{self.prefix}.l64",
@@ -327,26 +335,26 @@ class LeafWriter:
             ]
 
     def _words(self) -> str:
-        return "%words.row" if self.leaf.is_row else "%words"
+        return "%words.row" if self.item_loop.is_row else "%words"
 
     def _is_known(self, value: str) -> bool:
-        return is_known(self.graph, self.leaf, self.hoisted, value)
+        return is_known(self.graph, self.item_loop, self.hoisted, value)
 
     # ---- exchanges -------------------------------------------------------------------------------------------
 
     def _finish_exchange(self) -> None:
         """Give the lanes' words the place in which they are read."""
-        part = self.leaf.part
-        stop = self.graph.blocks[part.end].stop if part.end else None
-        if stop is None or stop.exchange is None or not self.leaf.is_lanes:
+        part = self.item_loop.part
+        barrier = self.graph.blocks[part.end].barrier if part.end else None
+        if barrier is None or barrier.exchange is None or not self.item_loop.is_lanes:
             return
-        name, lines = stop.exchange.name, self.output.lines
+        name, lines = barrier.exchange.name, self.output.lines
         words = f"%{self.prefix}.words"
         lines.append(f"  {words} = load {_WORDS}, ptr {self._words()}, align 64")
-        lines.append(f"  store {_WORDS} {words}, ptr {self.frame.words_of(name, self.leaf.is_row)}, align 64")
-        if not self.leaf.is_row:
+        lines.append(f"  store {_WORDS} {words}, ptr {self.context.words_of(name, self.item_loop.is_row)}, align 64")
+        if not self.item_loop.is_row:
             return
-        for number, (key, place) in enumerate(self.frame.permutations.items()):
+        for number, (key, place) in enumerate(self.context.permutations.items()):
             if key[0] == name:
                 mask = ", ".join([f"i32 {lane}" for lane in key[1]])
                 made = f"%{self.prefix}.moved{number}"
@@ -356,22 +364,22 @@ class LeafWriter:
     def _exchanged(self, one: Instruction, lines: list[str]) -> None:
         number, lane, otherwise = one.values
         origin = self.graph.values.get(number)
-        if origin is None or not self.leaf.is_lanes:
+        if origin is None or not self.item_loop.is_lanes:
             raise CannotCut("what a warp's lanes exchange in it is read elsewhere")
         made, at = self._name(one.name), f"%{self.prefix}.{one.name[1:]}"
-        if self.leaf.is_row and not self.has_ends:
+        if self.item_loop.is_row and not self.has_ends:
             lanes = pure.lanes_of(self.graph, lane)
-            place = self.frame.permutations.get((number, lanes)) if lanes else None
+            place = self.context.permutations.get((number, lanes)) if lanes else None
             index = f"%{self.prefix}.l64"
             if place is None:
-                place = self.frame.words_of(number, self.leaf.is_row)
+                place = self.context.words_of(number, self.item_loop.is_row)
                 lines.append(f"  {at}.lane = and i32 {self._text(lane)}, {WARP_LANES - 1}")
                 lines.append(f"  {at}.lane64 = zext nneg i32 {at}.lane to i64")
                 index = f"{at}.lane64"
             lines.append(f"  {at}.place = getelementptr inbounds i32, ptr {place}, i64 {index}")
             lines.append(f"  {made} = load i32, ptr {at}.place, align 4{self.output.access}")
             return
-        words = self.frame.words_of(number, self.leaf.is_row)
+        words = self.context.words_of(number, self.item_loop.is_row)
         lines += [
             f"  {at}.lane = and i32 {self._text(lane)}, {WARP_LANES - 1}",
             f"  {at}.lane64 = zext nneg i32 {at}.lane to i64",

@@ -1,8 +1,8 @@
 """Loops over threads, and where the values are kept that live from one to another.
 
-Input: a graph and its cuts. Output: a `Plan`: a `Leaf` for each loop, with what it does, and a `Slot` for each value
-that is set in one and read in another. A value that all threads have alike is kept once; what is cheaply computed of a
-thread's indices is computed again; the rest is kept in an array, an element a thread, or a lane if only one warp's
+Input: a graph and its cuts. Output: a `Plan`: a `WorkItemLoop` for each loop, with what it does, and a `Slot` for each
+value that is set in one and read in another. A value that all threads have alike is kept once; what is cheaply computed
+of a thread's indices is computed again; the rest is kept in an array, an element a thread, or a lane if only one warp's
 loops use it.
 """
 
@@ -13,10 +13,10 @@ from ktc.base.records import entity
 from ktc.emit.llvm_text import flow
 from ktc.emit.llvm_text.functions import Phi
 from ktc.emit.llvm_text.instructions import Instruction
-from ktc.emit.workgroups.cuts import END, CannotCut, Cut, Part
+from ktc.emit.workgroups.barrier_regions import END, BarrierRegions, CannotCut, Part
 from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.graphs.graph import Graph
-from ktc.emit.workgroups.graphs.uniformity import StripVariance
+from ktc.emit.workgroups.graphs.uniformity import LaneGroupVariance
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_SLOT
 
 IDS = frozenset({"%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"})
@@ -33,7 +33,7 @@ Users = dict[str, list[tuple[str, Instruction | Phi]]]
 
 
 @entity
-class Leaf:
+class WorkItemLoop:
     """One loop over threads, or over a warp's lanes.
 
     Args:
@@ -44,7 +44,7 @@ class Leaf:
 
     prefix: str
     part: Part
-    cut: Cut
+    cut: BarrierRegions
     outer: str
     varying: set[str]
     is_lanes: bool = False
@@ -60,16 +60,16 @@ class Plan:
     """What becomes of a kernel.
 
     Args:
-        slots: by value, how it is kept. confined: places in memory of one thread that need not outlive its turn.
+        slots: by value, how it is kept. confined: places in memory of one thread that need not outlive its iteration.
         ends_threads: some threads may end before others. ends_in_rows: also where a warp is a row of threads.
         is_even: rows are so only where the block's extent in x is a multiple of the warp's size.
     """
 
     graph: Graph
-    block_cut: Cut
-    leaves: list[Leaf]
+    block_cut: BarrierRegions
+    item_loops: list[WorkItemLoop]
     varying: set[str]
-    strip_variance: StripVariance
+    lane_group_variance: LaneGroupVariance
     slots: dict[str, str] = field(default_factory=dict)
     confined: set[str] = field(default_factory=set)
     ends_threads: bool = False
@@ -141,12 +141,12 @@ def edge_values(graph: Graph, part: Part) -> Iterator[tuple[str, str, Phi, str]]
 
 
 def fill(plan: Plan) -> None:
-    """Find what each leaf needs, and how values are kept."""
+    """Find what each work-item loop needs, and how values are kept."""
     needed: set[str] = set()
     while True:
         before = len(needed)
-        for leaf in plan.leaves:
-            needed |= _needs(plan, leaf, needed)
+        for item_loop in plan.item_loops:
+            needed |= _needs(plan, item_loop, needed)
         if len(needed) == before:
             break
     places = _Places(plan)
@@ -157,8 +157,10 @@ def fill(plan: Plan) -> None:
     users = _users(plan.graph)
     plan.confined = {name for name in _allocas(plan.graph) if _is_confined(plan, users, name)}
     plan.private = _private(plan.graph, users)
-    plan.ends_threads = any(leaf.part.ends_threads for leaf in plan.leaves)
-    plan.ends_in_rows = any(leaf.part.ends_threads for leaf in plan.leaves if leaf.is_row or not leaf.is_lanes)
+    plan.ends_threads = any(item_loop.part.ends_threads for item_loop in plan.item_loops)
+    plan.ends_in_rows = any(
+        item_loop.part.ends_threads for item_loop in plan.item_loops if item_loop.is_row or not item_loop.is_lanes
+    )
 
 
 def _op(graph: Graph, name: str) -> str:
@@ -166,24 +168,24 @@ def _op(graph: Graph, name: str) -> str:
     return one.op if isinstance(one, Instruction) else ""
 
 
-def _needs(plan: Plan, leaf: Leaf, needed: set[str]) -> set[str]:
-    """Mark what a leaf does; return the values that it takes from others' slots."""
-    graph, part = plan.graph, leaf.part
-    leaf.live, leaf.crossing = set(), set()
+def _needs(plan: Plan, item_loop: WorkItemLoop, needed: set[str]) -> set[str]:
+    """Mark what a work-item loop does; return the values that it takes from others' slots."""
+    graph, part = plan.graph, item_loop.part
+    item_loop.live, item_loop.crossing = set(), set()
     kept: set[str] = set()
     work: list[tuple[str, str]] = []
     for name in part.blocks:
         block = graph.blocks[name]
         for one in block.body:
             if pure.has_effect(one) or one.name in needed:
-                _mark(leaf, one, name, work)
+                _mark(item_loop, one, name, work)
         for phi in block.phis if name != part.head else ():
             if phi.name in needed:
-                _mark(leaf, phi, name, work)
+                _mark(item_loop, phi, name, work)
         if needs_condition(graph, part, name):
             work.append((block.end.condition, name))
-        if name == part.end and block.stop is not None and block.stop.exchange is not None:
-            work += [(use, name) for use in block.stop.exchange.uses]
+        if name == part.end and block.barrier is not None and block.barrier.exchange is not None:
+            work += [(use, name) for use in block.barrier.exchange.uses]
     for name, _, phi, value in edge_values(graph, part):
         if phi.name in needed:
             work.append((value, name))
@@ -192,54 +194,54 @@ def _needs(plan: Plan, leaf: Leaf, needed: set[str]) -> set[str]:
         if not value.startswith("%") or value in graph.parameters:
             continue
         if _op(graph, value) == "alloca":
-            leaf.crossing.add(value)
+            item_loop.crossing.add(value)
             continue
         if is_local(graph, part, value, place):
             where, setter = graph.values[value]
-            _mark(leaf, setter, where, work)
+            _mark(item_loop, setter, where, work)
             continue
-        _load_outer(plan, leaf, value, kept)
+        _load_outer(plan, item_loop, value, kept)
     return kept
 
 
-def _mark(leaf: Leaf, one: Instruction | Phi, block: str, work: list[tuple[str, str]]) -> None:
-    if id(one) in leaf.live:
+def _mark(item_loop: WorkItemLoop, one: Instruction | Phi, block: str, work: list[tuple[str, str]]) -> None:
+    if id(one) in item_loop.live:
         return
-    leaf.live.add(id(one))
+    item_loop.live.add(id(one))
     if isinstance(one, Phi):
-        work += [(value, pred) for pred, value in one.incoming.items() if pred in leaf.part.edges]
+        work += [(value, pred) for pred, value in one.incoming.items() if pred in item_loop.part.edges]
     else:
         uses = one.uses[1:] if one.callee == EXCHANGED else one.uses
         work += [(use, block) for use in uses]
 
 
-def _load_outer(plan: Plan, leaf: Leaf, name: str, kept: set[str]) -> None:
-    if name in leaf.crossing or name in plan.graph.parameters:
+def _load_outer(plan: Plan, item_loop: WorkItemLoop, name: str, kept: set[str]) -> None:
+    if name in item_loop.crossing or name in plan.graph.parameters:
         return
-    leaf.crossing.add(name)
+    item_loop.crossing.add(name)
     if not plan.is_recomputed(name):
         kept.add(name)
         return
     _, one = plan.graph.values[name]
     if isinstance(one, Instruction) and one.op != "alloca":
         for use in one.uses:
-            _load_outer(plan, leaf, use, kept)
+            _load_outer(plan, item_loop, use, kept)
 
 
 class _Places:
-    """The leaves that read a value, have a block, or pass a value on to a phi."""
+    """The work-item loops that read a value, have a block, or pass a value on to a phi."""
 
     def __init__(self, plan: Plan) -> None:
-        self.reading: dict[str, list[Leaf]] = {}
-        self.having: dict[str, list[Leaf]] = {}
-        self.passing: dict[str, list[Leaf]] = {}
-        for leaf in plan.leaves:
-            for value in leaf.crossing:
-                self.reading.setdefault(value, []).append(leaf)
-            for block in leaf.part.edges:
-                self.having.setdefault(block, []).append(leaf)
-            for _, _, phi, _ in edge_values(plan.graph, leaf.part):
-                self.passing.setdefault(phi.name, []).append(leaf)
+        self.reading: dict[str, list[WorkItemLoop]] = {}
+        self.having: dict[str, list[WorkItemLoop]] = {}
+        self.passing: dict[str, list[WorkItemLoop]] = {}
+        for item_loop in plan.item_loops:
+            for value in item_loop.crossing:
+                self.reading.setdefault(value, []).append(item_loop)
+            for block in item_loop.part.edges:
+                self.having.setdefault(block, []).append(item_loop)
+            for _, _, phi, _ in edge_values(plan.graph, item_loop.part):
+                self.passing.setdefault(phi.name, []).append(item_loop)
 
 
 def _kept(plan: Plan, found: _Places, name: str) -> str:
@@ -249,11 +251,11 @@ def _kept(plan: Plan, found: _Places, name: str) -> str:
     places = [*found.reading.get(name, ()), *found.having.get(block, ())]
     if isinstance(one, Phi):
         places += found.passing.get(name, ())
-    if not all(leaf.is_lanes for leaf in places) or len({leaf.outer for leaf in places}) > 1:
+    if not all(item_loop.is_lanes for item_loop in places) or len({item_loop.outer for item_loop in places}) > 1:
         return THREADS
     if isinstance(one, Phi) and block in plan.block_cut.parts:
         return THREADS  # it comes from an earlier turn of all warps
-    return SCALAR if all(name not in leaf.varying for leaf in places) else LANES
+    return SCALAR if all(name not in item_loop.varying for item_loop in places) else LANES
 
 
 def _allocas(graph: Graph) -> Iterator[str]:
@@ -294,7 +296,7 @@ def _gives_away(one: Instruction, address: str) -> bool:
 
 
 def _is_confined(plan: Plan, users: Users, name: str) -> bool:
-    """Return whether only one leaf, that a block runs once, uses a place in memory."""
+    """Return whether only one work-item loop, that a block runs once, uses a place in memory."""
     derived, work = {name}, [name]
     blocks: set[str] = set()
     while work:
@@ -306,9 +308,9 @@ def _is_confined(plan: Plan, users: Users, name: str) -> bool:
             if one.name and one.name not in derived and (isinstance(one, Phi) or one.op not in ("load",)):
                 derived.add(one.name)
                 work.append(one.name)
-    leaves = [leaf for leaf in plan.leaves if any(block in leaf.part.edges for block in blocks)]
-    if len({leaf.prefix for leaf in leaves}) != 1:
+    item_loops = [item_loop for item_loop in plan.item_loops if any(block in item_loop.part.edges for block in blocks)]
+    if len({item_loop.prefix for item_loop in item_loops}) != 1:
         return False
     edges = {head: [one for one in part.follows if one != END] for head, part in plan.block_cut.parts.items()}
-    outer = leaves[0].outer
-    return not leaves[0].is_lanes and outer not in flow.reached(edges, edges[outer])
+    outer = item_loops[0].outer
+    return not item_loops[0].is_lanes and outer not in flow.reached(edges, edges[outer])

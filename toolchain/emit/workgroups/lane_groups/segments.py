@@ -1,6 +1,6 @@
-"""The segments of a leaf that is run in strips: what lanes run between two places where they part or meet.
+"""Segments of a work-item loop in lane groups: the blocks between two places where lanes diverge or reconverge.
 
-Input: a leaf's part and its loops. Output: the blocks of each segment, and the order in which they are run.
+Input: a loop's part and its loops. Output: the blocks of each segment, and the order in which they are run.
 """
 
 from dataclasses import field
@@ -8,13 +8,13 @@ from typing import Union
 
 from ktc.base.records import entity
 from ktc.emit.llvm_text import flow
-from ktc.emit.workgroups.cuts import Part
-from ktc.emit.workgroups.leaves import Leaf
+from ktc.emit.workgroups.barrier_regions import Part
+from ktc.emit.workgroups.work_item_loops import WorkItemLoop
 
-STRIP_LANES = 16
+GROUP_LANES = 16
 
 Order = list[Union[str, tuple[str, "Order"]]]
-"""Heads of segments, and loops: their first segment's head and what they run each turn."""
+"""Heads of segments, and loops: their first segment's head and what they run each iteration."""
 
 
 @entity
@@ -24,13 +24,13 @@ class Segment:
     Args:
         number: a lane's place, when it runs this next. given: kept values that it may set.
         uniform_branch: the block whose branch is the same for all lanes, "" if there is none.
-        successors: the heads of the segments that may come next, "" for leaving the strip.
-        is_full: all lanes of the strip run it.
+        successors: the heads of the segments that may come next, "" for leaving the lane group.
+        is_full: all lanes of the lane group run it.
         loop_local: phis that only the lanes in its loop need, and they are all here.
     """
 
     number: int
-    leaf: Leaf
+    item_loop: WorkItemLoop
     given: list[str] = field(default_factory=list)
     uniform_branch: str = ""
     successors: list[str] = field(default_factory=list)
@@ -39,8 +39,8 @@ class Segment:
 
 
 @entity
-class Strip:
-    """How sixteen threads run a leaf.
+class LaneGroup:
+    """How sixteen threads run a work-item loop.
 
     Args:
         slots: by value, whether it is kept once or for each lane.

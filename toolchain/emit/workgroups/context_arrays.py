@@ -6,10 +6,10 @@ Input: a `Plan`. Output: the beginning and end of the function, and text of load
 from ktc.base.records import record
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.scanning import counted, members
-from ktc.emit.workgroups.cuts import CannotCut
+from ktc.emit.workgroups.barrier_regions import CannotCut
 from ktc.emit.workgroups.graphs import pure
 from ktc.emit.workgroups.graphs.graph import Graph
-from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Plan
+from ktc.emit.workgroups.work_item_loops import LANES, SCALAR, THREADS, Plan
 from ktc.targets.cpu import EXCHANGED, GIVE_UP, LANE_SLOT, WARP_LANES, WARP_SLOT
 
 MAX_THREADS = 1024
@@ -38,7 +38,7 @@ def size_of(kind: str) -> int:
 
 
 @record
-class Turn:
+class Iteration:
     """Whose values are read or written.
 
     Args:
@@ -50,7 +50,7 @@ class Turn:
     is_row: bool
 
 
-class Frame:
+class ContextArrays:
     """The memory of one block's threads."""
 
     def __init__(self, plan: Plan, name: str, attributes: str) -> None:
@@ -64,9 +64,9 @@ class Frame:
         """By exchange, and by the lane that each lane reads: where the words lie after a shuffle."""
         if plan.ends_threads:
             self.allocas.append(f"  %ended = alloca [{MAX_THREADS} x i8], align {_ALIGN}")
-        if any(leaf.is_lanes for leaf in plan.leaves):
+        if any(item_loop.is_lanes for item_loop in plan.item_loops):
             self.add_words("%words")
-        if any(leaf.is_row for leaf in plan.leaves):
+        if any(item_loop.is_row for item_loop in plan.item_loops):
             self.add_words(f"%words{_ROW}")
         for number, (value, how) in enumerate(sorted(plan.slots.items())):
             _, one = self.graph.values[value]
@@ -75,17 +75,17 @@ class Frame:
             count = {SCALAR: 0, LANES: WARP_LANES, THREADS: MAX_THREADS}[how]
             held = f"[{count} x {kind}], align {_ALIGN}" if count else kind
             self.allocas.append(f"  {place} = alloca {held}")
-            if how == LANES and any(leaf.is_row for leaf in plan.leaves):
+            if how == LANES and any(item_loop.is_row for item_loop in plan.item_loops):
                 self.allocas.append(f"  {place}{_ROW} = alloca {held}")
 
         self._find_permutations()
 
     def _find_permutations(self) -> None:
         """Find exchanges whose lanes are known: those become shuffles of a vector."""
-        for leaf in self.plan.leaves:
-            for name in leaf.part.blocks if leaf.is_row and not self.plan.ends_in_rows else ():
+        for item_loop in self.plan.item_loops:
+            for name in item_loop.part.blocks if item_loop.is_row and not self.plan.ends_in_rows else ():
                 for one in self.graph.blocks[name].body:
-                    if one.callee == EXCHANGED and id(one) in leaf.live:
+                    if one.callee == EXCHANGED and id(one) in item_loop.live:
                         number, lane, _ = one.values
                         lanes = pure.lanes_of(self.graph, lane)
                         if lanes is not None and len(set(lanes)) > 1 and (number, lanes) not in self.permutations:
@@ -135,7 +135,7 @@ class Frame:
         else:
             self.allocas.append(f"  {name} = alloca [{MAX_THREADS} x {kind}], align {max(align, 16)}")
 
-    def load(self, name: str, kind: str, made: str, at: "Turn", lines: list[str], access: str) -> None:
+    def load(self, name: str, kind: str, made: str, at: "Iteration", lines: list[str], access: str) -> None:
         """Write how a kept value is read."""
         how = self.plan.slots[name]
         if how == SCALAR:
@@ -149,7 +149,9 @@ class Frame:
             lines.append(f"  {made}.byte = load i8, ptr {made}.place{access}")
             lines.append(f"  {made} = trunc nuw i8 {made}.byte to i1")
 
-    def store(self, name: str, kind: str, text: str, at: "Turn", lines: list[str], access: str, fresh: str) -> None:
+    def store(
+        self, name: str, kind: str, text: str, at: "Iteration", lines: list[str], access: str, fresh: str
+    ) -> None:
         """Write how a value is kept. `fresh`: what new names begin with."""
         how = self.plan.slots[name]
         if how == SCALAR:
@@ -162,7 +164,7 @@ class Frame:
             text = f"%{fresh}.byte"
         lines.append(f"  store {held} {text}, ptr %{fresh}{access}")
 
-    def _indexed(self, name: str, how: str, at: "Turn") -> str:
+    def _indexed(self, name: str, how: str, at: "Iteration") -> str:
         place = self._places[name]
         if how != LANES:
             return f"ptr {place}, i64 {at.thread}"

@@ -1,23 +1,23 @@
-"""Cutting a graph at its stops: parts that each thread runs without waiting, and the order in which they are run.
+"""Barrier regions: parts of a graph that each thread runs without waiting, and the order in which they are run.
 
-Input: a graph, what of it is cut, who waits there, and which values may differ between the threads. Output: a `Cut`:
-its `Part`s, each to become a loop over threads, and the branches between them, which all threads take alike. Branches
-and loops that decide whether a stop is reached are such branches; a way to the function's end that some threads take
-and that passes no stop ends these threads and lets the others go on.
+Input: a graph, the blocks to cut, who waits at their barriers, and which values may differ between the threads. Output:
+a `BarrierRegions`: its `Part`s, each to become a loop over threads, and the branches between them, which all threads
+take alike. Branches and loops that decide whether a barrier is reached are such branches; a way to the function's end
+that some threads take and that passes no barrier ends these threads and lets the others go on.
 """
 
 from dataclasses import field
 
 from ktc.base.records import entity
 from ktc.emit.llvm_text import flow
-from ktc.emit.workgroups.graphs.graph import BLOCK_STOP, WARP_STOP, Graph, Node
+from ktc.emit.workgroups.graphs.graph import BLOCK_BARRIER, WARP_BARRIER, Graph, Node
 
 END = "(end)"
 """Stands for what follows a cut."""
 
 
 class CannotCut(Exception):
-    """A kernel cannot be cut, and why; `number` says which of its stops is the reason, -1 none."""
+    """A kernel cannot be cut, and why; `number` says which of its barriers is the reason, -1 none."""
 
     def __init__(self, reason: str, number: int = -1) -> None:
         super().__init__(reason, number)
@@ -25,14 +25,14 @@ class CannotCut(Exception):
 
 
 _DIFFERS = {
-    BLOCK_STOP: "the threads of a block may disagree on whether they reach this barrier",
-    WARP_STOP: "the lanes of a warp may disagree on whether they reach this",
+    BLOCK_BARRIER: "the threads of a block may disagree on whether they reach this barrier",
+    WARP_BARRIER: "the lanes of a warp may disagree on whether they reach this",
 }
 
 
 @entity
 class Part:
-    """What threads run from one stop to the next.
+    """A part that threads run from one barrier to the next.
 
     Args:
         head: its first block. blocks: all, in an order in which what is set comes before its use.
@@ -55,7 +55,7 @@ class Part:
 
 
 @entity
-class Cut:
+class BarrierRegions:
     """The parts by head, the first to run first.
 
     Args:
@@ -68,8 +68,8 @@ class Cut:
 
 def cut(
     graph: Graph, head: str, blocks: set[str], ends: set[str], scope: str, varying: set[str]
-) -> Cut:  # fmt: skip
-    """Cut `blocks`, which are entered at `head` and left for `ends`, at the stops of a scope."""
+) -> BarrierRegions:  # fmt: skip
+    """Cut `blocks`, which are entered at `head` and left for `ends`, at the barriers of a scope."""
     return _Cutter(graph, head, blocks, ends, scope, varying).cut()
 
 
@@ -79,19 +79,19 @@ class _Cutter:
     ) -> None:
         self.graph, self.head, self.blocks, self.ends = graph, head, blocks, ends
         self.varying, self.scope = varying, scope
-        self.scopes = (BLOCK_STOP,) if scope == BLOCK_STOP else (WARP_STOP,)
+        self.scopes = (BLOCK_BARRIER,) if scope == BLOCK_BARRIER else (WARP_BARRIER,)
         self.common: set[str] = set()
         self.exits: set[tuple[str, str]] = set()
         self.going: set[str] = set()
 
-    def cut(self) -> Cut:
-        stops = {name for name in self.blocks if self._stops(name)}
+    def cut(self) -> BarrierRegions:
+        barriers = {name for name in self.blocks if self._barriers(name)}
         onward = {
             name: [one for one in targets if one != END or name not in self._ending]
             for name, targets in self._edges().items()
         }
-        self.going = flow.reaching(onward, stops | ({END} if self._is_inner else set())) if stops else set(onward)
-        self._find_common(stops)
+        self.going = flow.reaching(onward, barriers | ({END} if self._is_inner else set())) if barriers else set(onward)
+        self._find_common(barriers)
         heads = self._heads()
         while True:
             parts = {head: self._part(head, heads) for head in heads}
@@ -101,7 +101,7 @@ class _Cutter:
             heads |= again
         ordered = [self.head, *sorted(heads - {self.head})]
         run = self._run(parts)
-        return Cut({head: parts[head] for head in ordered if head in run}, self.common)
+        return BarrierRegions({head: parts[head] for head in ordered if head in run}, self.common)
 
     @property
     def _ending(self) -> set[str]:
@@ -111,9 +111,9 @@ class _Cutter:
     def _is_inner(self) -> bool:
         return bool(self.ends)
 
-    def _stops(self, name: str) -> bool:
-        stop = self.graph.blocks[name].stop
-        return stop is not None and stop.scope in self.scopes
+    def _barriers(self, name: str) -> bool:
+        barrier = self.graph.blocks[name].barrier
+        return barrier is not None and barrier.scope in self.scopes
 
     def _edges(self) -> dict[str, list[str]]:
         """Return the edges within, all ways out as one to `END`."""
@@ -125,11 +125,11 @@ class _Cutter:
         return found
 
     def _is_left(self, name: str, target: str) -> bool:
-        stop = self.graph.blocks[name].stop
-        return target in self.ends or (self._is_inner and stop is not None and stop.scope == BLOCK_STOP)
+        barrier = self.graph.blocks[name].barrier
+        return target in self.ends or (self._is_inner and barrier is not None and barrier.scope == BLOCK_BARRIER)
 
-    def _find_common(self, stops: set[str]) -> None:
-        """Find the branches that decide whether a stop is reached; they must be the same for all threads."""
+    def _find_common(self, barriers: set[str]) -> None:
+        """Find the branches that decide whether a barrier is reached; they must be the same for all threads."""
         edges = self._edges()
         self._cut_exits(edges)
         around = flow.reversed_edges(edges)
@@ -137,9 +137,9 @@ class _Cutter:
         if len(self.after) < len(set(flow.order(edges, self.head))):
             if not self.exits:
                 raise CannotCut("it has a loop without an end")
-            raise CannotCut(_DIFFERS[self.scope], max(map(self._number, sorted(stops)), default=-1))
+            raise CannotCut(_DIFFERS[self.scope], max(map(self._number, sorted(barriers)), default=-1))
         self.dependences = flow.control_dependences(edges, self.after)
-        work = [(name, self._number(name)) for name in sorted(stops)]
+        work = [(name, self._number(name)) for name in sorted(barriers)]
         while work:
             decided, number = work.pop()
             for name in self.dependences[decided]:
@@ -150,8 +150,8 @@ class _Cutter:
                     work.append((name, number))
 
     def _number(self, name: str) -> int:
-        stop = self.graph.blocks[name].stop
-        return stop.number if stop is not None else -1
+        barrier = self.graph.blocks[name].barrier
+        return barrier.number if barrier is not None else -1
 
     def _cut_exits(self, edges: dict[str, list[str]]) -> None:
         """Leave out ways on which threads end by themselves."""
@@ -164,7 +164,7 @@ class _Cutter:
     def _heads(self) -> set[str]:
         heads = {self.head}
         for name in self.blocks:
-            if self._stops(name) or name in self.common:
+            if self._barriers(name) or name in self.common:
                 heads.update(self.graph.successors(name))
         for name in self.common:
             if self.after[name] != END:
@@ -181,7 +181,7 @@ class _Cutter:
             if name in edges:
                 continue
             edges[name] = []
-            if self._stops(name) or name in self.common:
+            if self._barriers(name) or name in self.common:
                 found.setdefault(name, set()).update(self.graph.successors(name))
                 continue
             targets = self.graph.successors(name)
@@ -237,10 +237,10 @@ class _Cutter:
         return set(flow.order(edges, self.head))
 
 
-def with_stops(graph: Graph, blocks: list[str], scope: str) -> bool:
-    """Return whether a stop of a scope is among blocks."""
+def with_barriers(graph: Graph, blocks: list[str], scope: str) -> bool:
+    """Return whether blocks have a barrier of a scope."""
     return any(_has(graph.blocks[name], scope) for name in blocks)
 
 
 def _has(block: Node, scope: str) -> bool:
-    return block.stop is not None and block.stop.scope == scope
+    return block.barrier is not None and block.barrier.scope == scope
