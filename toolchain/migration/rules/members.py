@@ -67,6 +67,8 @@ def sized_type(plan: Plan, node: ast.Subscript) -> None:
 def otherwise(plan: Plan, node: ast.Call) -> None:
     """Calls that edition 2026 writes otherwise."""
     func = node.func
+    if "b64decode" in plan.facts.library.get((node.start, node.end), set()):
+        plan.changes.wrap(table.METHOD, node.start, node.end, "String(unsafe_from_utf8=", ")")
     if "Span.__init__" in plan.facts.hidden.get((node.start, node.end), set()):
         for one in node.keywords:
             if one.name == "ptr":

@@ -90,6 +90,8 @@ def _converted(plan: Plan, node: ast.Node, kind: str) -> Sequence[ast.Node]:
             return [node.item]
         case ast.Comprehension():
             return [node.value] if node.value is not None and _is_whole(plan, node.value) else [node.item]
+        case ast.Binary(left=left, right=right) if _is_negative(left) or _is_negative(right):
+            return [right if _is_negative(left) else left]
         case ast.Binary(left=left, right=right) if not _is_whole(plan, node):
             found = [one for one in (left, right) if _is_whole(plan, one)]
             return found if len(found) == 1 else []
@@ -100,6 +102,11 @@ def _converted(plan: Plan, node: ast.Node, kind: str) -> Sequence[ast.Node]:
         case ast.ListLit() | ast.DictLit() | ast.SetLit() | ast.TupleLit():
             return []
     return [node]
+
+
+def _is_negative(node: ast.Node) -> bool:
+    """Return whether a value is a negative literal, which no unsigned number takes in edition 2026."""
+    return isinstance(node, ast.Unary) and node.op == "-" and isinstance(node.value, ast.IntLit)
 
 
 def _is_whole(plan: Plan, node: ast.Node) -> bool:
