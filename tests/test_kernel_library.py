@@ -12,6 +12,7 @@ from ktc.emit.tools import assemble_ptx, find_ptxas
 from ktc.emit.workers import Workers
 
 from kernels import device_modules
+from programs import TESTS, run_ktc
 
 pytestmark = pytest.mark.thorough
 
@@ -255,3 +256,11 @@ def test_weights_of_long_rows_stay_in_the_cache(tmp_path: Path, program_cache: P
     (text,) = [text for text in made.values() if "L1::evict_last" in text]
     assert len(re.findall(r"ld\.global\.L1::no_allocate\.v4", text)) == 8
     assert len(re.findall(r"ld\.global\.nc\.L1::evict_last\.v4", text)) == 8
+
+
+def test_tile_tensors_give_the_same(tmp_path: Path, program_cache: Path) -> None:
+    """Each operation takes tile tensors, from edition 2026, and gives what it gives on layout tensors."""
+    done = run_ktc(["run", str(TESTS / "kernel_library" / "tile_tensors.mojo")], program_cache, tmp_path)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 19, done.stderr
+    assert [line for line in lines if not line.endswith(" True True")] == []
