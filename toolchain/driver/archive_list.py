@@ -25,7 +25,7 @@ SEED = "archive.kpy"
 DEVICE_SEED = "archive_device.kpy"
 
 DEVICES = "cpu,sm_90,gfx942,spirv"
-"""One of each kind: what is listed for one serves its relatives."""
+"""One of each kind: the list for one serves its relatives."""
 
 
 def seed_of(config: Config, cache: Cache, is_device: bool = False) -> Seed:

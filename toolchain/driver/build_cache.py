@@ -1,7 +1,7 @@
-"""Whole builds that are kept: what came out, and every file that it depends on.
+"""Whole builds that are kept: the output, and the digest of every file that it depends on.
 
-Input: a `Config`. Output: what an earlier build with it made, if nothing has changed since. This module is all that a
-build with nothing to do runs, so it imports neither the compiler nor LLVM.
+Input: a `Config`. Output: the output of an earlier build with it, if no file has changed since. A build with nothing to
+do runs only this module, so it imports neither the compiler nor LLVM.
 """
 
 import os
@@ -32,10 +32,10 @@ class CachedBuild:
 
 
 def find(config: Config, form: str, cache: Cache) -> CachedBuild | None:
-    """Return what the same build made before, or None if any of its files is different now.
+    """Return the output of the same build before, or None if any of its files is different now.
 
     Args:
-        form: what is requested of the program ("exe", "objects", "asm").
+        form: the form of the output ("exe", "objects", "asm").
     """
     raw = cache.get(index_key(config, form))
     if raw is None:
@@ -65,7 +65,7 @@ def keep(
     data: bytes,
     warnings: tuple[Diagnostic, ...] = (),
 ) -> None:
-    """Keep what a build made from the files `reads` (path to digest, None for a file that was not there)."""
+    """Keep the output of a build from the files `reads` (path to digest, None for a file that was not there)."""
     result, shown = digest("result", data), ""
     cache.put(result, data)
     if warnings:
@@ -76,7 +76,7 @@ def keep(
 
 
 def write(config: Config, data: bytes, sink: Sink, is_executable: bool | None = None) -> Executable:
-    """Write what was made to the config's output; it appears whole or not at all.
+    """Write a build's output to the path that the config names; it appears whole or not at all.
 
     Args:
         is_executable: by default as `config.emit` says.
@@ -102,7 +102,7 @@ def report_unwritable(config: Config, error: OSError, sink: Sink) -> None:
 
 
 def describe(target: Target) -> str:
-    """Return what of a target a user can choose; the rest is ktc's own and in the fingerprints."""
+    """Return the facts of a target that a user can choose; the rest is ktc's own and in the fingerprints."""
     facts = (target.name, target.triple, target.cpu, target.features, str(target.floats), str(target.is_hardened))
     return "\n".join((*facts, *target.checks))
 

@@ -1,4 +1,4 @@
-"""What went into the last build of a file, so that one can say why the next one misses the cache.
+"""The inputs of the last build of a file, so that ktc can say why the next one misses the cache.
 
 Input: a session at its end. Output: for each unit whether the cache has it, and which input is another one than before.
 A build writes one small entry; nothing that decides what is built is read from it.

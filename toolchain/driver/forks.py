@@ -1,7 +1,7 @@
 """Calls in processes of their own that begin with all that this one knows.
 
-Input: calls. Output: what they returned, in their order. Unlike `emit.workers`, which start almost empty, a child here
-is a copy of the caller: what it elaborates or changes is its own and is gone with it, but for the result.
+Input: calls. Output: their results, in their order. Unlike `emit.workers`, which start almost empty, a child here
+is a copy of the caller: its changes of memory end with it, and only its result remains.
 """
 
 import os
@@ -18,7 +18,7 @@ _READ_BYTES = 1 << 16
 
 
 def run(calls: Sequence[Callable[[], _Result]], jobs: int) -> list[_Result]:
-    """Run each call in a copy of this process, at most `jobs` at once; raises what a call raised.
+    """Run each call in a copy of this process, at most `jobs` at once; a call's exception is raised here.
 
     Raises:
         Bug: a child ended without a result.

@@ -34,12 +34,12 @@ _GRACE_SECONDS = 1.0
 
 
 again: Callable[[], None] | None = None
-"""What starts the command once more, in another way, after an internal error; for a process that does only this."""
+"""Starts the command once more, in another way, after an internal error; for a process that does only this."""
 
 
 @entity
 class _Outcome:
-    """What the thread leaves."""
+    """The outcome of the thread that does the work: its exit status, or its exception."""
 
     code: int = 0
     error: BaseException | None = None
@@ -48,7 +48,7 @@ class _Outcome:
 
 @record
 class Crash:
-    """What a report says beside the traceback.
+    """The facts of a crash report beside the traceback.
 
     Args:
         folder: where reports go, None for nowhere.

@@ -1,6 +1,6 @@
-"""The compiled standard library: what programs have needed of it, each function an object of its own.
+"""The compiled standard library: the functions that programs have needed, each an object of its own.
 
-Input: a `Config`. Output: what the elaborator has to know of the archive, and the objects to link. What may be in it is
+Input: a `Config`. Output: the declarations that the elaborator sees, and the objects to link. The content is
 fixed by a list (`elaborate/instances/library_archive.py`), and the object of a function is the same whatever program
 needed it first, so the same program becomes the same executable with a full archive and with an empty one.
 """
@@ -38,8 +38,8 @@ class Archive:
     """The compiled library of one build.
 
     Args:
-        library: what the elaborator has to know of it.
-        code: what is compiled.
+        library: the declarations that the elaborator sees.
+        code: the compiled functions.
         new: declarations of functions that are being compiled, None for variables. needs: as `KeptCode.needs`, of them.
         modules: of these. jobs: the symbols that each job is for, and its ticket.
     """

@@ -27,7 +27,7 @@ Modules = dict[int, tuple[LlvmModule, ...]]
 
 @entity
 class _Slice:
-    """What a copy of the process sends back."""
+    """The result of a process that elaborates and lowers one kernel."""
 
     module: LlvmModule | None
     phases: list[Phase]

@@ -1,8 +1,9 @@
 """The pipeline: a main file to an executable, to objects that run at once, or to the text of any stage.
 
-Input: `Config`. Output: what the options request. Every function here reads top to bottom in the order of the stages;
-`Session` keeps what all of them share and knows which stage is running, for times and for reports of internal errors;
-`units` has the objects of the host and the images of kernels, `per_kernel` the flow of one kernel at a time.
+Input: `Config`. Output: the form of the program that the options request. Every function here reads top to bottom in
+the order of the stages; `Session` keeps what all of them share and knows which stage is running, for times and for
+reports of internal errors; `units` has the objects of the host and the images of kernels, `per_kernel` the flow of one
+kernel at a time.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ from ktc.targets.target import Target
 __all__ = ("Session", "assemble", "build", "compile_objects", "emit", "look_up")
 
 KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
-"""What `emit` can show, in the order of the stages."""
+"""The forms that `emit` can show, in the order of the stages."""
 
 
 def build(session: Session) -> Executable:
@@ -111,11 +112,11 @@ def emit(
     session: Session, kind: str, kernel: str | Callable[[Sequence[Kernel]], str] = "", on_device: bool = False,
     is_whole: bool = True,
 ) -> bytes:  # fmt: skip
-    """Return what one stage made, of the host or of a kernel.
+    """Return the output of one stage for the host or a kernel.
 
     Args:
         kind: one of `KINDS`.
-        kernel: which one, where there are several; its symbol or its name, or what chooses one.
+        kernel: which one, where there are several: its symbol, its name, or a function that chooses one.
         on_device: of the first accelerator's kernels, not of the host.
         is_whole: the host has all of its code; otherwise it calls what is compiled of the library, as in a build.
 
@@ -211,7 +212,7 @@ def _front(
 
 
 def _bodies(session: Session) -> Library:
-    """Return what is kept of the library, for units that have all of their code in them."""
+    """Return the kept library, for units that contain all of their code."""
     return kept_library.kept(session.config, session.cache).inlined()
 
 
@@ -293,7 +294,7 @@ def _link(session: Session, objects: Sequence[bytes]) -> Executable:
 
 
 def link_options(config: Config, exports: Exports) -> LinkOptions:
-    """Return what the linker is to make."""
+    """Return the linker's options: the kind of its output, the exported names, the libraries."""
     is_library = config.emit in LIBRARIES
     names = tuple([one.name for one in exports.functions]) if is_library else None
     if exports.module:

@@ -1,7 +1,7 @@
 """Compile the library ahead, for a wheel: `python -m ktc.driver.prebuilt FOLDER` fills a store that ktc then reads.
 
-What comes out serves this Python; the host's code is for this processor, what is parsed and what is kept for GPUs
-serves on all. With other settings each program compiles what it is the first to need.
+The store serves this Python. Its code for the host is for this processor; its trees and its bodies for GPUs serve on
+all. With other settings, each program compiles the library functions that it is the first to need.
 """
 
 import sys
@@ -46,7 +46,7 @@ def fill(config: Config, cache: Cache, workers: Workers) -> None:
 
 
 def main() -> None:
-    """Make what first builds of programs would, at the usual level and without debug information."""
+    """Fill the store as first builds of programs would, at the usual level and without debug information."""
     cache, sink = Cache(Path(sys.argv[1])), Sink()
     options = configs.Options(Path("program.kpy"), accelerators=ACCELERATORS)
     config = configs.resolve(options, sink, cache)

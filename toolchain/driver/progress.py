@@ -19,7 +19,7 @@ _LOG_PATIENCE_SECONDS = 8.0
 _WORDS = {
     "load": "reading the program, and the grammar the first time",
 }
-"""What is slow on the first command and is kept then."""
+"""The phases that are slow in the first command only."""
 _TURN_SECONDS = 0.1
 _CLEAR = b"\r\x1b[K"
 _WIDTH = 78

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @record
 class Unit:
-    """What became of one unit of LLVM: of a kernel in one form, or of the host.
+    """Whether the cache had one unit of LLVM: a kernel in one form, or the host.
 
     Args:
         name: for people: "kernel saxpy for sm_90 (image)".
@@ -47,14 +47,14 @@ class Session:
         tree: of the main file's text, if that was parsed before.
         observe: receives what the elaborator finds out, as `Elaboration.observe`.
         package: the modules, once the main file is read.
-        units: what was looked up in the cache.
-        slicer: in the per-kernel flow, what elaborates one kernel alone.
-        notes: what a user who asks for times may want to know.
+        units: the units that were looked up in the cache.
+        slicer: in the per-kernel flow, elaborates one kernel alone.
+        notes: remarks for a user who asks for times.
         tunables: the choices that the program declares, once it is elaborated.
-        exports: what C can call, once the program is elaborated.
+        exports: the functions that C can call, once the program is elaborated.
         done: kernels that are compiled, and how many there are, for the progress line.
-        program: what was elaborated, after the passes.
-        prepared: what an earlier build of the program has left for this one.
+        program: the elaborated program, after the passes.
+        prepared: an elaboration that an earlier build of the program has prepared for this one.
         library_done: the same of functions of the library that no program has needed before.
     """
 
@@ -106,7 +106,7 @@ class Session:
             yield phase
 
     def find(self, name: str, key: Key) -> bytes | None:
-        """Return what the cache has of a unit, and note whether it had it."""
+        """Return a unit from the cache, None if it is not there; `units` notes which."""
         data = self.cache.get(key)
         self.units.append(Unit(name, key, data is not None))
         return data

@@ -63,7 +63,7 @@ class KeptCode:
 
 
 def listed(config: Config) -> Listed:
-    """Return what the archive may have; nothing where the library comes without its list."""
+    """Return the functions and variables that the archive may have; none where the library comes without its list."""
     try:
         text = (config.stdlib / LIST).read_text("utf-8")
     except OSError:
@@ -90,19 +90,19 @@ def library_of(config: Config, code: KeptCode, host: KeptBodies, devices: Mappin
 
 
 def code(config: Config, cache: Cache) -> KeptCode:
-    """Return what is compiled of the library."""
+    """Return the library functions that are compiled, as objects."""
     found = _read(cache, code_key(config))
     return found if isinstance(found, KeptCode) else KeptCode()
 
 
 def bodies(config: Config, cache: Cache) -> tuple[KeptBodies, dict[str, Packed]]:
-    """Return what is kept of the library as it was elaborated, for the host and for device targets."""
+    """Return the elaborated bodies of library functions that are kept: the host's, and those of each device target."""
     host = _of_target(config, cache, None)
     return host, {target.name: _of_target(config, cache, target).packed for target in config.accelerators}
 
 
 def keep_code(config: Config, cache: Cache, new: KeptCode) -> None:
-    """Add to what is compiled."""
+    """Add compiled functions to the kept ones."""
     lock = cache.lock("library")
     try:
         cache.put(code_key(config), pickle.dumps(new.joined(code(config, cache))))
@@ -111,7 +111,7 @@ def keep_code(config: Config, cache: Cache, new: KeptCode) -> None:
 
 
 def keep_bodies(config: Config, cache: Cache, new: Mapping[str, Packed], modules: Modules) -> None:
-    """Add to what is elaborated.
+    """Add elaborated bodies to the kept ones.
 
     Args:
         new: by the name of the device target, "" for the host. modules: trees, for the host.
@@ -136,7 +136,7 @@ def _of_target(config: Config, cache: Cache, target: Target | None) -> KeptBodie
 
 
 def _read(cache: Cache, key: Key) -> object:
-    """Return what is kept, None if nothing is or it is damaged."""
+    """Return the object under a key, None if there is none or it is damaged."""
     data = cache.get(key)
     if data is None:
         return None
@@ -147,7 +147,7 @@ def _read(cache: Cache, key: Key) -> object:
 
 
 def bodies_key(config: Config, target: Target | None) -> Key:
-    """Return the key of what is elaborated for a device target, or for the host: the same at all levels."""
+    """Return the key of the bodies for a device target, or for the host: the same at all levels."""
     return Key.of(
         "library-bodies", python=_PYTHON, toolchain=config.toolchain, defines=_defines(config),
         target=build_cache.describe(target or config.host), side="host" if target is None else "device",
@@ -156,7 +156,7 @@ def bodies_key(config: Config, target: Target | None) -> Key:
 
 
 def code_key(config: Config) -> Key:
-    """Return the key of what is compiled."""
+    """Return the key of the compiled functions."""
     return Key.of(
         "library-code", python=_PYTHON, toolchain=config.toolchain, target=build_cache.describe(config.host),
         compiled=f"{config.level} {config.debug}", defines=_defines(config),
@@ -164,7 +164,7 @@ def code_key(config: Config) -> Key:
 
 
 def _defines(config: Config) -> str:
-    """Return what the user gives of the names that the library reads: those at the beginning of the list."""
+    """Return the user's defines whose names the library reads; the list begins with these names."""
     try:
         with (config.stdlib / LIST).open(encoding="utf-8") as file:
             lines = itertools.takewhile(lambda line: line != "[variables]\n", file)

@@ -28,12 +28,12 @@ Elaborate = Callable[[Package, Library | None, Ready | None, Keep | None], Progr
 
 
 def check(session: Session, name: str = "") -> Package | None:
-    """Find what is wrong with the main file; nothing is compiled, and LLVM is not loaded.
+    """Report the main file's mistakes; nothing is compiled, and LLVM is not loaded.
 
     Args:
         name: the dotted name of the main file as a module, for its relative imports.
 
-    Returns: the modules that were read, None if the main file does not parse. What is wrong is in the sink.
+    Returns: the modules that were read, None if the main file does not parse. The mistakes are in the sink.
     """
     try:
         package = load_package(session)
@@ -96,8 +96,8 @@ def elaborated(
     """Elaborate a program, and check what needs no flow of control.
 
     Args:
-        library: what is kept of it; without it the units have all of its code. What the program is the first to need
-            is kept for later programs.
+        library: its kept functions; without it the units have all of its code. Functions that no program needed before
+            are kept for later programs.
         ready: takes the host's unit as soon as it is there.
         slices: elaborates the host alone, where each kernel is elaborated apart.
 

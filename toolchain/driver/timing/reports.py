@@ -1,4 +1,4 @@
-"""What a build took, as a table, as JSON, and as a trace for the usual viewers.
+"""The times of a build, as a table, as JSON, and as a trace for the usual viewers.
 
 Input: a `Timeline`. Output: rows of text, or bytes. The trace is Chrome's format, which chrome://tracing, Perfetto and
 Speedscope open; each process is a row of it. Source: "Trace Event Format", section "Complete Events".

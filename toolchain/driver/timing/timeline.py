@@ -22,12 +22,12 @@ class Phase:
 
     Args:
         name: "elaborate", "optimise".
-        unit: what it worked on: "" for the whole program, "host", or a kernel's title.
+        unit: its subject: "" for the whole program, "host", or a kernel's title.
         start, end: seconds of the monotonic clock.
         cpu: seconds of user and system time.
         peak_bytes: the most memory that its process had used by its end.
         instructions: of LLVM, handed over or taken; 0 where none are.
-        hits, misses: what was in the cache and what was not.
+        hits, misses: units that were in the cache, and units that were not.
         inner: seconds of wall and CPU time that phases inside of it took.
     """
 

@@ -22,7 +22,7 @@ from ktc.ir.nodes import Unit
 from ktc.ir.verify import verify
 
 Images = dict[tuple[int, str, str], bytes]
-"""What was emitted: by index of the device unit, kernel and kind."""
+"""Emitted code by the index of the device unit, the kernel's symbol and the kind."""
 
 
 @entity
@@ -43,7 +43,7 @@ class Host:
     """The host's objects; a large host has several.
 
     Args:
-        unit: what they are made of.
+        unit: the host's unit.
     """
 
     unit: Unit
@@ -55,7 +55,7 @@ class EarlyHost:
     """The host on its way through the passes and LLVM, while kernels are still elaborated.
 
     Args:
-        archive: what is compiled of the library.
+        archive: the compiled library.
         unit: as it was elaborated. checked: after the passes.
         host: the object being made; None if something is wrong, or if it waits for its kernels.
     """
@@ -87,7 +87,7 @@ class EarlyHost:
             raise
 
     def of(self, unit: Unit) -> Unit | None:
-        """Return what the passes made of a unit, if it is the one that was taken."""
+        """Return a unit after the passes, if it is the one that was taken."""
         return self.checked if unit is self.unit else None
 
     def object_of(self, unit: Unit) -> Host | None:

@@ -1,4 +1,4 @@
-"""Kernels to images and to objects of the CPU device: what is requested of each, from the cache or from LLVM."""
+"""Kernels to images and to objects of the CPU device: the requested kinds of each, from the cache or from LLVM."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import partial
@@ -23,7 +23,7 @@ from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 
 
 def compile_kernels(session: Session, program: Program, workers: Workers) -> tuple[Images, tuple[bytes, ...]]:
-    """Compile the kernels; returns what the host embeds, and the objects to link with it."""
+    """Compile the kernels; returns the images that the host embeds, and the objects to link with it."""
     images: Images = {}
     natives: list[bytes] = []
     for index, (unit, modules, kinds) in enumerate(_kernels(session, program)):

@@ -1,4 +1,4 @@
-"""What a process that builds a program again and again does while nobody waits.
+"""Preparations for the next build of a program, made by a watching process while nobody waits.
 
 Input: a config whose program was built just now. Output: a `PreparedBuild`, with which the next build of this program
 takes a third of the time. LLVM and what kernels need is loaded, too: the processes of later builds begin with it.
@@ -22,14 +22,14 @@ _OFFLOAD_MODE = "all-kernel"
 
 @entity
 class PreparedBuild:
-    """One build that is prepared: its config, what is compiled of the library, and the elaboration that waits."""
+    """One build that is prepared: its config, the compiled library, and the elaboration that waits."""
 
     config: Config
     archive: Archive
     elaboration: Prepared
 
     def fresh_archive(self) -> Archive:
-        """Return what is compiled of the library, for one build."""
+        """Return the compiled library, for one build."""
         return replace(self.archive, new={}, needs={}, modules={}, jobs=[])
 
 
