@@ -163,7 +163,9 @@ class _Effects:
 
 def _report(mark: Mark, row: Slots, missing: int, moves: list[Span] | None, sink: Sink) -> None:
     name = row.named(missing)
-    if moves is not None:
+    if mark.local.refers_into:
+        sink.report(errors.used_after_change(mark.local, mark.span, _nearest(moves or [], mark.span)))
+    elif moves is not None:
         sink.report(errors.used_after_move(name, mark.span, _nearest(moves, mark.span)))
     elif mark.kind == "result":
         sink.report(errors.left_incomplete(name, mark.local, mark.span))

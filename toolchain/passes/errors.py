@@ -32,6 +32,16 @@ def used_after_move(name: str, span: Span | None, moved: Span | None) -> Diagnos
     return Diagnostic(Code.UNINITIALIZED, span, f"{name} is used after it was moved", notes=notes)
 
 
+def used_after_change(local: Local, span: Span | None, changed: Span | None) -> Diagnostic:
+    """Return the error for a use of a reference into a collection after the collection was changed at `changed`."""
+    notes = (Label(changed, "changed here"),) if changed else ()
+    into = local.refers_into if " " in local.refers_into else f"'{local.refers_into}'"
+    text = f"{_name(local)} refers into {into}, which has changed since: its values may have moved or ended"
+    return Diagnostic(
+        Code.CONFLICTING_ACCESS, span, text, "copy the value, or refer to it again after the change", notes
+    )
+
+
 def left_empty(name: str, local: Local, span: Span | None) -> Diagnostic:
     """Return the error for a `mut` argument, or a field of it, without a value when the function returns."""
     notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.span else ()

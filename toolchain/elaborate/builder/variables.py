@@ -124,6 +124,9 @@ def variable(body: Body, var: Var, node: ast.Node, part: bool = False) -> Val:
             return body.frame.builtin_whole
         return var.value
     value = var.value
+    reference = body.facts.references.get(var)
+    if reference is not None:
+        body.emit(nodes.Mark("require", reference[0], (), body.at(node)))
     if isinstance(value, Place):
         if value.local is not None and not part:
             require(body, value, node)
@@ -131,7 +134,7 @@ def variable(body: Body, var: Var, node: ast.Node, part: bool = False) -> Val:
             _require_behind(body, value, node)
         return Place(
             value.ty, value.pointer, value.mutable, value.local, value.path, False, value.read_only_reason, value.loans,
-            None, value.access_paths, value.at, value.by_reference,
+            None, value.access_paths, value.at, value.by_reference, () if reference is None else reference[1],
         )  # fmt: skip
     if isinstance(value, RValue):
         reason = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"

@@ -32,6 +32,7 @@ from ktc.elaborate.model.types import (
     TraitTy,
 )
 from ktc.elaborate.model.values import Arg, Method, PackValue, Place, Result, RValue, Val, Values
+from ktc.elaborate.ownership import interior_references
 from ktc.elaborate.ownership.access_paths import note_place, of_result
 from ktc.elaborate.ownership.exclusivity import check_call
 from ktc.elaborate.ownership.reference_escapes import check_kept
@@ -145,6 +146,7 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
             check_kept(body, found)
             check_call(body, instance, values, found.slots)
             check_shared(body, instance, values, found.slots)
+            interior_references.end_by_call(body, instance, values, span)
             if after:
                 made = argument_passing.emit(body, instance, values, span)
                 body.api.write_back(body, after)
@@ -166,6 +168,7 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
                 made.access_paths = of_result(body, instance.signature, values)
         if not body.frame.module.is_library:
             argument_passing.keep_all(body, values)
+            interior_references.note(body, instance, values, made)
             if isinstance(made, (RValue, Place)) and made.ty is instance.signature.result_ty:
                 made.ty = readonly_result(body.elab, instance.signature, values)
         return made

@@ -9,7 +9,7 @@ from ktc.base.records import entity
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, Scope, Ty
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.values import AccessPath, Place, Result, Val, Values, Var
+from ktc.elaborate.model.values import AccessPath, Interior, Place, Result, Val, Values, Var
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
@@ -271,6 +271,7 @@ class OwnershipFacts:
         moved: locals from which something was moved; `trusted`: those that the library looks after.
         last_call: the last call's result, if it has a place, and its arguments.
         address_taken: a primitive took the address of one of the values.
+        references: the variables that refer into a collection, with their marks (`ownership/interior_references.py`).
     """
 
     def __init__(self) -> None:
@@ -282,6 +283,20 @@ class OwnershipFacts:
         self.trusted: set[nodes.Local] = set()
         self.last_call: tuple[nodes.Local, Values] | None = None
         self.address_taken = False
+        self.references: dict[Var, tuple[nodes.Local, tuple[Interior, ...]]] = {}
+
+    def refer(self, var: Var, mark: nodes.Local, interior: tuple[Interior, ...]) -> None:
+        """Keep the mark of a variable that refers into a collection, and the ways there."""
+        self.references[var] = mark, interior
+
+    def set_references_aside(self) -> dict[Var, tuple[nodes.Local, tuple[Interior, ...]]]:
+        """Forget the marks of variables that refer into a collection; returns them."""
+        outer, self.references = self.references, {}
+        return outer
+
+    def restore_references(self, outer: dict[Var, tuple[nodes.Local, tuple[Interior, ...]]]) -> None:
+        """Keep marks again that were set aside."""
+        self.references = outer
 
     def note_call(self, call: tuple[nodes.Local, Values] | None) -> None:
         """Keep the last call's result and arguments."""

@@ -24,6 +24,7 @@ class RValue:
         read_only_reason: it has a name that may not be changed, and why.
         loans, computed_from: as in `Place`.
         access_paths: the paths to what it points into (`ownership/access_paths.py`).
+        interior: the collections whose memory it points into (`ownership/interior_references.py`).
     """
 
     ty: Ty
@@ -32,6 +33,7 @@ class RValue:
     loans: tuple[nodes.Local, ...] | None = None
     computed_from: "ComputedAccess | None" = None
     access_paths: "tuple[AccessPath, ...]" = ()
+    interior: "tuple[Interior, ...]" = ()
 
     @property
     def read_only(self) -> bool:
@@ -54,6 +56,7 @@ class Place:
         access_paths: the paths that lead to it (`ownership/access_paths.py`).
         at: where it is named.
         by_reference: a `ref` name stands for it, or for what it is a part of.
+        interior: the collections in whose memory it lies, or into which it points (`ownership/interior_references.py`).
     """
 
     ty: Ty
@@ -68,6 +71,7 @@ class Place:
     access_paths: "tuple[AccessPath, ...]" = ()
     at: Span | None = None
     by_reference: bool = False
+    interior: "tuple[Interior, ...]" = ()
 
     @property
     def read_only(self) -> bool:
@@ -152,6 +156,9 @@ class UntrackedRoot:
 AccessPath = tuple[Union[nodes.Local, nodes.Argument, UntrackedRoot], Union[tuple[int, ...], None]]
 """How a place is reached: the variable or argument that it is in, and the fields that lead on from there, None if not
 known (`ownership/access_paths.py`)."""
+Interior = tuple[Union[nodes.Local, nodes.Argument, UntrackedRoot], tuple[int, ...], int, bool]
+"""A way into the memory of a collection: the variable or argument and the fields that lead to it, in how many
+collections the value lies, and whether a method of the collection gave it (`ownership/interior_references.py`)."""
 
 
 @entity

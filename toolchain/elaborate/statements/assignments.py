@@ -10,6 +10,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import FunctionTy, FunctionValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Binding, CollectionLiteral, Place, Result, RValue, Var
+from ktc.elaborate.ownership import interior_references
 from ktc.elaborate.statements import assignment_targets, item_assignments, overwrites, variable_declarations
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
@@ -104,6 +105,7 @@ def _assign_through_reference(body: Body, var: Binding, target: ast.Expr, value:
     if not isinstance(var, Var) or var.kind not in ("ref", "loop") or var.body is not body:
         return False
     place = var.value
+    interior_references.require(body, var, body.at(target))
     if not isinstance(place, Place) or not place.mutable or place.owned:
         return False
     return overwrites.destroy_then_store(body, place, target, value, is_behind=True)

@@ -43,7 +43,7 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
         old = item_assignments.apply_index(body, base, args, target)
         if setter is not None and isinstance(base, (RValue, Place, ConstValue)) and not _changes_there(body, old):
             value = value if late else collection_literals.operand_or_literal(body, node.value)
-            item_assignments.call_setitem(
+            item_assignments.set_fetched_item(
                 body, base, setter, args, Arg(_changed(body, old, value, node), body.at(target)), target
             )
             return

@@ -283,6 +283,15 @@ def _value_keyword(setter: OverloadSet, count: int) -> str:
     return by_name if others <= {by_name} else ""
 
 
+def set_fetched_item(body: Body, base: Val, setter: OverloadSet, args: list[Arg], value: Arg, node: ast.Node) -> None:
+    """Call `__setitem__` for an item that there was before: no reference into the collection ends."""
+    outer = body.facts.set_references_aside()
+    try:
+        call_setitem(body, base, setter, args, value, node)
+    finally:
+        body.facts.restore_references(outer)
+
+
 def write_back(body: Body, after: list[tuple[ComputedAccess, Place]]) -> None:
     """Give the changed values to the setters, the last first."""
     for item, place in reversed(after):
@@ -291,4 +300,4 @@ def write_back(body: Body, after: list[tuple[ComputedAccess, Place]]) -> None:
             continue
         setter = struct_members.method_set(body.elab, item.base.ty, "__setitem__")
         assert setter is not None
-        call_setitem(body, item.base, setter, item.args, Arg(place, body.at(item.node)), item.node)
+        set_fetched_item(body, item.base, setter, item.args, Arg(place, body.at(item.node)), item.node)

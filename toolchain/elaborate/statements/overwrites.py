@@ -12,7 +12,7 @@ from ktc.elaborate.model.declarations import StructInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import FunctionValue
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue, Var
-from ktc.elaborate.ownership import origin_agreement
+from ktc.elaborate.ownership import interior_references, origin_agreement
 from ktc.elaborate.ownership.access_paths import are_disjoint, is_untracked, may_overlap, of_inside, of_place
 from ktc.elaborate.ownership.reference_escapes import check_stored
 from ktc.elaborate.resolve.suggestions import loop_help
@@ -230,11 +230,13 @@ def store_var(body: Body, var: Var, value: Result, target: ast.Name) -> None:
         help_text = help_text or loop_help(var.name, getattr(place, "read_only_reason", ""))
         body.fail(Code.CANNOT_MUTATE, reason, body.at(target), help_text)
     store_place(body, place, value, body.at(target), "*" if var is body.flow.out_var else "")
+    interior_references.replace(body, var, value)
 
 
 def store_place(body: Body, place: Place, value: Result, span: Span, out_key: str) -> None:
     """Replace the value in a place; `out_key` names a part of the result that may have no value yet."""
     check_stored(body, place, value, span)
+    interior_references.end_by_assignment(body, place, span)
     origin_agreement.check_kept(body, place, value, span)
     value = conversions.convert_value(body, value, place.ty, span)
     if place.local is not None:

@@ -17,6 +17,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, ParameterPack, PartialTy, StructTy
 from ktc.elaborate.model.values import Arg, Method, Place, Result, RValue, Val, Var
+from ktc.elaborate.ownership import interior_references
 from ktc.elaborate.ownership.access_paths import of_inside
 from ktc.elaborate.tree.argument_uses import moved
 from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
@@ -73,6 +74,7 @@ def declare_var(
     place_operations.init_place(body, ty, place.pointer, value, value_span or span)
     partial_moves.mark(body, "init", place)
     var = Var(name, ty, place, span, kind, local, body)
+    interior_references.declare(body, var, value)
     (body.frame.function_scope if function_scope else body.frame.scope).names[name] = var
     return var
 
@@ -80,7 +82,8 @@ def declare_var(
 def declare_reference(body: Body, target: ast.Name, place: Place) -> None:
     """Declare a name that stands for a place: `ref r = s`."""
     place = replace(place, by_reference=True)
-    body.frame.scope.names[target.id] = Var(target.id, place.ty, place, body.at(target), "ref", body=body)
+    var = body.frame.scope.names[target.id] = Var(target.id, place.ty, place, body.at(target), "ref", body=body)
+    interior_references.declare(body, var, place)
 
 
 def _is_generic(body: Body) -> bool:

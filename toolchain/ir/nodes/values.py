@@ -135,6 +135,7 @@ class Local:
         described: key of its type in `Unit.described`, "" where it has no debug information.
         is_of_function: declared without 'var', so that it belongs to the function whatever the block.
         environment_of: for the environment of a closure: the closure's name, which no other of the unit has.
+        refers_into: of the mark of a variable that refers into a collection: the name of the collection.
     """
 
     id: int
@@ -155,6 +156,7 @@ class Local:
     is_shared: bool = False
     described: str = ""
     is_of_function: bool = False
+    refers_into: str = ""
 
     @property
     def place(self) -> "Value":
