@@ -1,6 +1,6 @@
-"""What is raised where LLVM refuses a module, or its process ended over a job.
+"""Errors for modules that LLVM refuses, and for jobs that end its process.
 
-Input: what the module is called, and LLVM's words. Output: an error of the program, if its inline assembly was refused
+Input: the module's name, and LLVM's words. Output: an error of the program, if its inline assembly was refused
 or its call of an intrinsic; else one of ktc.
 """
 
@@ -15,10 +15,10 @@ _INTRINSIC = re.compile(r"(immarg operand has non-immediate parameter|invalid in
 
 
 def rejected(title: str, words: str) -> Bug | CompileError:
-    """Return what to raise for a module that is no valid one.
+    """Return the error for an invalid module.
 
     Args:
-        title: what it is made of: "the host", "kernel 'x'".
+        title: its source: "the host", "kernel 'x'".
         words: LLVM's message, and the line that it is about.
     """
     refused = _INTRINSIC.search(words)
@@ -36,7 +36,7 @@ def rejected(title: str, words: str) -> Bug | CompileError:
 
 
 def backend_error(name: str, words: str) -> Bug | CompileError:
-    """Return what to raise."""
+    """Return the error for LLVM's last words about a module."""
     refused = _ASSEMBLY.search(words)
     if refused is None and "Inline asm not supported" in words:
         text = f"this build of LLVM has no assembler for the target of {name}"
@@ -55,6 +55,6 @@ def backend_error(name: str, words: str) -> Bug | CompileError:
 
 
 def unchecked(kernel: str, reason: str) -> CompileError:
-    """Return what to raise for a kernel whose threads cannot become loops, where bounds alone are to be checked."""
+    """Return the error for a kernel whose threads cannot become loops, where bounds alone are to be checked."""
     text = f"the bounds of kernel '{kernel}' cannot be checked by themselves: {reason}"
     return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text, "look for everything, with '--check'")])

@@ -18,8 +18,8 @@ Ended = Callable[[Usage], None]
 """Told what a kernel took."""
 
 KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
-"""What can be asked for: assembly (PTX for NVIDIA), LLVM text as handed over, the same optimised, what a tool reads
-(an ELF; for NVIDIA a cubin if ptxas is at hand, else PTX), what the driver loads."""
+"""The kinds of a kernel's code: assembly (PTX for NVIDIA), LLVM text as handed over, the same optimised, the file for
+tools (an ELF; for NVIDIA a cubin if ptxas is at hand, else PTX), the image that the driver loads."""
 
 
 _LONG = 8_000

@@ -1,6 +1,6 @@
 """The host's module as an object file, assembly or LLVM text.
 
-Input: what `codegen` made of the host's unit. Output: a relocatable, position independent object for `link` or `jit`.
+Input: the host's module from `codegen`. Output: a relocatable, position independent object for `link` or `jit`.
 These functions run LLVM where they are called; `workers` runs them beside the kernels.
 """
 

@@ -1,4 +1,4 @@
-"""What jobs took: their steps that are timed (LLVM's passes, the emission of code), processor time and memory.
+"""The costs of jobs: their timed steps (LLVM's passes, the emission of code), processor time and memory.
 
 Input: the steps as they run. Output: plain tuples that go back to the parent with the job's result.
 """
@@ -31,7 +31,7 @@ def instructions(text: str) -> int:
 
 @record
 class Usage:
-    """What one job took.
+    """The costs of one job.
 
     Args:
         cpu: seconds of user and system time.
@@ -45,7 +45,7 @@ class Usage:
 
 
 def used_by(steps: list[Step], before: float) -> tuple[Usage, float]:
-    """Return what a job of this process took, and the seconds of the process, which were `before` when it began."""
+    """Return the costs of a job of this process, and the process's CPU seconds, which were `before` when it began."""
     used = (usage.own(), usage.below())
     cpu = sum(one.cpu for one in used)
     return Usage(os.getpid(), cpu - before, max(one.peak_bytes for one in used), tuple(steps)), cpu

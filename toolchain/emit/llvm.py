@@ -1,7 +1,7 @@
 """LLVM: text in, optimised text, assembly or machine code out. The only user of llvmlite in `emit`, but for `jit`.
 
 LLVM ends the whole process for some of the code it cannot translate, so kernels come here in a child (`workers`).
-What LLVM reports in words becomes a `Bug`: text that it cannot read is our mistake, but for calls of intrinsics, which
+A message of LLVM becomes a `Bug`: text that it cannot read is our mistake, but for calls of intrinsics, which
 are the user's (`backend_errors.py`).
 """
 
@@ -189,10 +189,10 @@ def joined(module: object, text: str, target: Target, level: int, name: str) -> 
 
 
 def simplify(module: llvm.ModuleRef, target: Target, function: str) -> None:
-    """Inline and simplify, and leave loops as they are: what a kernel goes through before it is cut.
+    """Inline and simplify, and leave loops as they are: the passes of a kernel before it is cut.
 
     Args:
-        function: what is to be cut. Of its loops only short ones of a known length are unrolled.
+        function: the one to be cut. Of its loops only short ones of a known length are unrolled.
     """
     for unrolls in (False, True):
         options = llvm.create_pipeline_tuning_options(speed_level=1)

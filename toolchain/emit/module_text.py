@@ -1,4 +1,4 @@
-"""What `emit` takes from `codegen`."""
+"""The modules that `emit` takes from `codegen`."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from ktc.targets.target import Target
 
 
 class ModuleText(Protocol):
-    """What `codegen` hands over for one kernel, or for the host.
+    """LLVM's text of one kernel, or of the host, and the facts that `emit` needs of it.
 
     Fields: `target`; `text`, LLVM assembly; `kernel`, its symbol ("" for the host); `undefined`, the functions
     that are declared and not defined, without intrinsics; `marked`, the same kernel whole, to be cut (`workgroups`),

@@ -7,7 +7,7 @@ LACKS = "lacks"
 """Which numbers of a kernel an Apple GPU does not have; there is no image then."""
 
 REFUSED = "refused"
-"""What of a kernel OpenCL cannot do; there is no image then."""
+"""The part of a kernel that OpenCL cannot do; there is no image then."""
 
 UNCUT = "uncut"
-"""Why a kernel of the CPU device runs as coroutines: the number of a stop, or -1, and words."""
+"""Why a kernel of the CPU device runs as coroutines: the number of a barrier, or -1, and words."""

@@ -39,7 +39,7 @@ def routines(text: str, target: Target) -> str:
 
     Args:
         text: the module. Only the types in it count: LLVM may convert where the text does not.
-        target: what it is compiled for.
+        target: the processor that it is compiled for.
     """
     found = list(_needed(text, target))
     if not found:

@@ -27,7 +27,7 @@ def find_ptxas(search: str = "") -> str:
 
 
 def stamp_of_ptxas(ptxas: str) -> str:
-    """Return what keys of results say of the assembler at a path: its version; "" for none."""
+    """Return the part of cache keys for the assembler at a path: its version; "" for none."""
     if not ptxas:
         return ""
     try:
@@ -37,7 +37,7 @@ def stamp_of_ptxas(ptxas: str) -> str:
 
 
 def measured_by_ptxas(ptxas: str, text: bytes, processor: str) -> str:
-    """Return what ptxas says of a PTX text's registers and memory.
+    """Return the report of ptxas on a PTX text's registers and memory.
 
     Raises:
         Bug: it refuses the text.

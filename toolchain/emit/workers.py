@@ -37,7 +37,7 @@ class Job:
     """A call in another process, which does nothing else meanwhile.
 
     Args:
-        name: what it works for, for messages: "kernel 'saxpy'".
+        name: its subject, for messages: "kernel 'saxpy'".
         function: "module:function"; a name, so that the parent need not load LLVM.
         arguments: plain values.
         timed: the function takes `steps`, a list to which it appends a `Step` for each of its own.
@@ -202,8 +202,8 @@ class _Process:
 
     Args:
         to, result, words: pipes: jobs go in, results come out, and what it says on stderr.
-        job: what it does now: the ticket; None while it waits. is_last: it does nothing after that.
-        output: what it has printed since that job began.
+        job: the ticket of its present job; None while it waits. is_last: that job is its last.
+        output: the text that it has printed since that job began.
         cpu: seconds that it has reported so far.
     """
 

@@ -22,7 +22,7 @@ class Bitstream:
         self._open: list[tuple[int, int]] = []
 
     def data(self) -> bytes:
-        """Return what was written; all blocks are closed."""
+        """Return the bitstream; all blocks are closed."""
         return bytes(self._done)
 
     def enter(self, block: int, width: int) -> None:

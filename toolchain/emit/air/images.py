@@ -21,9 +21,9 @@ _WRAPPER_BYTES = 20
 _ANY_PROCESSOR = 0xFFFFFFFF
 
 MAGIC = 0x4C54454D_4354_4B7F
-"""What an image begins with ("\\x7fKTC" "METL"). In 64 bits each follow the metallib's length in bytes, the number of
-arguments, and how many bytes of shared memory a launch may add; then a byte for each argument, its kind, filled up to
-a multiple of 8; then the metallib."""
+"""The magic number of an image ("\\x7fKTC" "METL"). In 64 bits each follow the metallib's length in bytes, the number
+of arguments, and how many bytes of shared memory a launch may add; then a byte for each argument, its kind, filled up
+to a multiple of 8; then the metallib."""
 
 _POINTER, _NUMBER, _STRUCT = 1, 2, 3
 """Kinds of arguments: the address of memory of the device, and values in constant memory: a number, and what may hold

@@ -34,7 +34,7 @@ _KNOWN_ATTRIBUTES = frozenset(
 """Function attributes that LLVM 14 reads. Source: LLVM 14, `Attributes.td`."""
 
 _AMD_ATTRIBUTES = ('"amdgpu-', '"uniform-work-group-size"')
-"""What AMD's passes, which optimise AIR, add to functions."""
+"""Attributes that AMD's passes, which optimise AIR, add to functions."""
 
 _DROPPED = tuple(f"llvm.{name}" for name in ("lifetime.", "assume", "experimental.noalias", "donothing", "dbg."))
 """Functions that only tell the optimiser or a debugger something."""

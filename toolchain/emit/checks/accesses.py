@@ -117,7 +117,7 @@ class Accesses:
         return name
 
     def _bits(self, one: Instruction, access: Access) -> tuple[str, int]:
-        """Return what is written as a whole number, or its address."""
+        """Return the written value's bits as an integer, or their address, and the size."""
         body, kind, value, size = self._body, access.kind, access.value, access.size
         if kind == "ptr":
             return self._address(one, value), 0
@@ -164,7 +164,7 @@ class Accesses:
     # ---- arrays on the stack -------------------------------------------------------------------------------
 
     def _shade_arrays(self) -> None:
-        """Give each array whose accesses are all seen a shadow: what of it is set."""
+        """Give each array whose accesses are all seen a shadow: a bit for each byte that is set."""
         if not self._follows:
             return
         body = self._body
@@ -280,7 +280,7 @@ class Accesses:
         )
 
     def _set_array(self, one: Instruction, target: str, count: str, source: str) -> None:
-        """Note what a copy sets of an array on the stack: as much as was set of its source, if that is one."""
+        """Set the shadow of an array on the stack after a copy: from its source's shadow, if that has one."""
         root = self._pointers.root(target)
         if root not in self._shadows:
             return

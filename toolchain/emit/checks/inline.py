@@ -21,7 +21,7 @@ from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import Module
 
 INDEX, RANGE, SHARED, ARRAY, MISALIGNED = 128, 256, 512, 1024, 2048
-"""Flags of sites: what is wrong there, if it is not memory of a buffer."""
+"""Flags of a check's location: the kind of mistake, if it is not an access to a buffer."""
 ALIGN_SHIFT = 16
 """Where in the flags the alignment of an access to a buffer is, as a power of two."""
 THREADS = 1024
@@ -296,7 +296,7 @@ class Tests:
         self._last[own] = join
 
     def _leave(self, one: Instruction) -> None:
-        """Where the thread ends: what it remembers goes to its row of the table."""
+        """Write the thread's first mistake to its row of the table, where the thread ends."""
         body = self._body
         was, is_any, row, wide, high, both = self._names(6)
         self._count += 1

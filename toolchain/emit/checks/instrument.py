@@ -1,4 +1,4 @@
-"""A module with checks: what is inlined first, function after function, and what is declared for it."""
+"""A module with checks: inlining before them, the checks of each function, and the declarations for them."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -37,7 +37,7 @@ _HOOKS = {
 """The library's functions and their types."""
 
 _HOOK = re.compile(r"(__ktc_check_\w+?)(?:\$[0-9a-f]+)?")
-"""What the library's functions are called: with a suffix where they are instances."""
+"""The names of the library's functions: with a suffix where they are instances."""
 _REFERENCE = re.compile(rf'"{re.escape(REFERENCE)}"="(\d+)"')
 _SITE = '@"var$ktc.check.site"'
 _ACCESSING = ("load", "store", "atomicrmw", "cmpxchg", "getelementptr")
@@ -98,7 +98,7 @@ class _Module:
         self._constants = constants_of(self._module)
         heads = [signature(head) for _, head in self._module.definitions()]
         self._programs = {head.symbol for head in heads if self._places.of_function(head.attached("dbg")) is not None}
-        """Functions of the program: what they get by reference is looked at where they access it."""
+        """Functions of the program: their arguments by reference are checked where they access them."""
         self._declared: set[str] = set()
         self._has_site = not is_kernel
 
@@ -260,11 +260,11 @@ class _Module:
 
 
 class Nearest:
-    """SourceLocations of instructions.
+    """Source locations of instructions.
 
     One that has only a place in the library, or the place of the whole function, has that of the next instruction in
-    its block, else that of the last one before, or the first of the function: what the library writes before it calls
-    a function of the program is read there.
+    its block, else that of the last one before, or the first of the function, where the library's values for
+    a function of the program are read.
     """
 
     def __init__(self, body: Body, places: SourceLocations) -> None:

@@ -11,7 +11,7 @@ from ktc.emit.llvm_text.instructions import Instruction
 Placed = Callable[[Instruction], Place | None]
 
 SHIFT = "ktc.check.shift"
-"""What the elaborator calls with whether a count is outside of its range; LLVM merges the masks of counts."""
+"""A function that the elaborator calls with whether a shift count is out of range; LLVM merges the masks of counts."""
 _DIVISIONS = ("sdiv", "udiv", "srem", "urem")
 _CHECKED = {"add": "sadd", "sub": "ssub", "mul": "smul"}
 _MOST_FACTOR, _MOST_OF_I64 = (1 << 31) - 1, (1 << 63) - 1

@@ -35,7 +35,7 @@ class Step:
 
 
 def step_of(one: Instruction) -> Step | None:
-    """Return what a `getelementptr` says."""
+    """Return the parts of a `getelementptr`; None for another instruction."""
     if one.op != "getelementptr":
         return None
     base, *indices = one.operands
@@ -66,7 +66,7 @@ class Pointers:
         self.arrays = self._find_arrays()
 
     def root(self, value: str) -> str:
-        """Return what a pointer was computed from: an alloca, a global, an argument, or what was loaded or chosen."""
+        """Return the base of a pointer: an alloca, a global, an argument, or a value that was loaded or chosen."""
         if value not in self._roots:
             self._roots[value] = self._root(value, set())
         return self._roots[value]
@@ -98,7 +98,7 @@ class Pointers:
         return value
 
     def _inserted(self, one: Instruction) -> str:
-        """Return what an `extractvalue` takes out of a struct that is put together here, or ""."""
+        """Return the value that an `extractvalue` takes out of a struct that is put together here, or ""."""
         if not _POINTER_STRUCT.fullmatch(one.operands[0].type) or len(one.indices) != 1:
             return ""
         held = one.values[0]

@@ -1,1 +1,1 @@
-"""Linking: what there is to link with, its command lines, and the files that it makes."""
+"""Linking: the linkers of this machine, their command lines, and their output files."""

@@ -11,15 +11,15 @@ from ktc.targets.triples import LINUX, MACOS, WINDOWS
 
 @record
 class LinkOptions:
-    """What is to be made of objects.
+    """Options of a link: the kind of the output, its symbols and its libraries.
 
     Args:
         shared: a shared library instead of an executable.
         debug: symbols and debug information are kept.
-        exported: what others see of a library; None: all.
+        exported: the exported symbols of a library; None: all.
         soname: the name under which the system looks for a shared library, "" for its file's.
         version: the version of its symbols, "" for none.
-        libraries: what else is linked, as `-l` names it, or paths; folders: where that is looked for first.
+        libraries: further libraries, by the names of `-l`, or paths; folders: searched for them first.
         is_joined: one object is made of several.
     """
 

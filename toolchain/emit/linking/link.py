@@ -21,7 +21,7 @@ _BUNDLE = "objects.a"
 
 @record
 class Executable:
-    """What was written."""
+    """A file that a build has written, and its size."""
 
     path: Path
     size_bytes: int

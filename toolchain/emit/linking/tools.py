@@ -1,4 +1,4 @@
-"""What there is to link with, for this machine and for others.
+"""Linkers and compilers that can link, for this machine and for others.
 
 For this machine a linker is called directly where there is one (7 ms with gold, against 31 through `cc`). For another
 machine a compiler that brings the system's libraries does it: a cross compiler of that name, or zig.
@@ -32,15 +32,15 @@ _LOADERS = {
 
 @record
 class LinkTools:
-    """What there is to link with on this machine; plain text, so it can be kept in a cache.
+    """The linker, or the compiler in its place, with its files; plain text, so it can be kept in a cache.
 
     Args:
         linker: a linker to call directly, or "".
         start_files: Scrt1.o, crti.o and crtn.o for it.
-        libraries: what to give it as the C library.
+        libraries: its arguments for the C library.
         loader: the program interpreter's path.
         compiler: command of a compiler that can link, where `linker` is "".
-        system: what the result runs on: `linux`, `macos` or `windows`.
+        system: the system of the output: `linux`, `macos` or `windows`.
         is_static: the C library becomes part of executables.
     """
 
@@ -104,7 +104,7 @@ def _for_another(machine: Triple, search: str | None) -> LinkTools:
 
 
 def how_to_link(triple: str) -> str:
-    """Return what to install where nothing links for a machine."""
+    """Return a hint: the package to install where nothing links for a machine."""
     machine = parsed(triple)
     if machine == of_this_machine():
         return "install a C compiler ('cc'), or 'pip install ziglang'"

@@ -6,7 +6,7 @@ Edges = Mapping[str, Sequence[str]]
 
 
 def order(edges: Edges, root: str) -> list[str]:
-    """Return what can be reached from `root` in reverse postorder."""
+    """Return the nodes that can be reached from `root`, in reverse postorder."""
     done: list[str] = []
     seen = {root}
     stack = [(root, iter(edges[root]))]

@@ -30,7 +30,7 @@ _UNNAMED = re.compile(r"%\d+")
 _ATTACHED = re.compile(r" !([\w.]+) (!\d+)")
 _GROUP = re.compile(r" #(\d+)")
 _CONTINUES = ("to label ", "unwind ", "cleanup", "catch ", "filter ", "]")
-"""What lines begin with that belong to the instruction before them."""
+"""The beginnings of lines that continue the instruction before them."""
 
 
 class Signature(NamedTuple):
@@ -82,7 +82,7 @@ def signature(line: str) -> Signature:
 
 
 def symbol_of(line: str) -> str:
-    """Return what a function is called that a line defines or declares, or ""."""
+    """Return the name of the function that a line defines or declares, or ""."""
     found = _SYMBOL.search(line)
     return spelled(found[1]) if found else ""
 
@@ -197,7 +197,7 @@ class Function:
 
     @Lazy
     def signature(self) -> Signature:
-        """What its first line says."""
+        """The signature in its first line."""
         return signature(self.head)
 
     @property
@@ -214,7 +214,7 @@ class Function:
 
     @property
     def edges(self) -> dict[str, list[str]]:
-        """Where control goes, by block: what `flow` asks."""
+        """The successors of each block, as `flow` takes them."""
         return {block.name: block.successors for block in self.blocks}
 
     def text(self) -> str:
@@ -223,7 +223,7 @@ class Function:
 
 
 def with_plain_names(function: Function) -> Function:
-    """Return a function in which no local name is in quotation marks: what they are called means nothing."""
+    """Return a function in which no local name is in quotation marks: such names get others."""
     text = function.text()
     quoted = {name for name in locals_in(text) if name[1] == '"'}
     quoted |= {block.name for block in function.blocks if block.name[1] == '"'}

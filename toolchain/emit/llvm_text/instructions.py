@@ -61,13 +61,13 @@ class Instruction:
 
     @Lazy
     def _all(self) -> str:
-        """What follows the operation, in one line."""
+        """The text after the operation, in one line."""
         rest = self.source[self._end :]
         return " ".join([part.strip() for part in rest.split("\n")]) if "\n" in rest else rest
 
     @Lazy
     def rest(self) -> str:
-        """What follows the operation, without attachments."""
+        """The text after the operation, without attachments."""
         rest = self._all
         at = rest.find(", !")
         while at >= 0 and not _ATTACHED.match(rest, at):
@@ -109,7 +109,7 @@ class Instruction:
 
     @Lazy
     def body(self) -> str:
-        """What follows the flags."""
+        """The text after the flags."""
         return self.rest[len(self.flags) :]
 
     @Lazy
@@ -161,7 +161,7 @@ class Instruction:
 
     @Lazy
     def operands(self) -> tuple[Operand, ...]:
-        """What it computes with; a call's arguments, an address and its indices, a branch's condition."""
+        """Its operands: a call's arguments, an address and its indices, a branch's condition."""
         return operations.operands_of(self)
 
     @Lazy
@@ -190,7 +190,7 @@ class Instruction:
 
     @property
     def arguments(self) -> tuple[Operand, ...]:
-        """What a call passes."""
+        """A call's arguments."""
         return self.call.arguments
 
     @Lazy
@@ -226,7 +226,7 @@ class Instruction:
 
     @property
     def condition(self) -> str:
-        """What decides between several targets, or ""."""
+        """The value that decides between several targets, or ""."""
         is_asked = self.op in ("switch", "indirectbr") or (self.op == "br" and len(self.targets) > 1)
         return self.operands[0].value if is_asked else ""
 
@@ -272,7 +272,7 @@ class Instruction:
 
     @property
     def operation(self) -> str:
-        """What an `atomicrmw` does ("add")."""
+        """The operation of an `atomicrmw` ("add")."""
         return self.accessed[0].split(" ", 1)[0]
 
     @property

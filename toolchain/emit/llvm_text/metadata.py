@@ -31,7 +31,7 @@ class Node(NamedTuple):
 
 
 def node(text: str) -> Node | None:
-    """Read what stands after `!5 = `; None for what is no node."""
+    """Read the text after `!5 = `; None if it is no node."""
     found = re.match(_KIND, text)
     if found is None:
         return None

@@ -136,7 +136,7 @@ class Module:
                 yield signature(entity)
 
     def symbols(self, *words: str) -> set[str]:
-        """Return what functions are called whose first line begins with one of these: "declare ", "define "."""
+        """Return the names of the functions whose first line begins with one of these: "declare ", "define "."""
         return {symbol_of(one.partition("\n")[0]) for one in self.entities if one.startswith(words)}
 
     def drop_declarations(self, is_dropped: Callable[[str], bool]) -> None:

@@ -16,7 +16,7 @@ _VALUE = re.compile(
     r"(?:getelementptr|inttoptr|ptrtoint|ptrtoaddr|bitcast|addrspacecast|trunc|zext|sext|splat|add|sub|mul|shl|and|or|xor"
     r"|extractelement|insertelement|shufflevector|icmp|fcmp|select|blockaddress|dso_local_equivalent|no_cfi|ptrauth|asm)\b"
 )
-"""What begins a value and looks like an attribute."""
+"""Words that begin a value and look like an attribute."""
 _ORDER = re.compile(r"(?: syncscope\(\"[^\"]*\"\))?(?: (?:unordered|monotonic|acquire|release|acq_rel|seq_cst))*$")
 _CALLEE = re.compile(rf"({GLOBAL}|{LOCAL}|asm [a-z ]*\"[^\"]*\", \"[^\"]*\")\(")
 

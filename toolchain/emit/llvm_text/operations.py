@@ -1,4 +1,4 @@
-"""What each operation computes with, and the type of what it gives."""
+"""The operands of each operation, and the type of its result."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

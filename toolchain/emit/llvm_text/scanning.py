@@ -32,7 +32,7 @@ _ESCAPED = re.compile(r"\\([0-9A-Fa-f]{2})")
 
 
 def spelled(name: str) -> str:
-    """Return what a name is called, without its first character, quotation marks and escapes."""
+    """Return a name without its first character, quotation marks and escapes."""
     if name[1:2] != '"':
         return name[1:]
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name[2:-1])
@@ -96,7 +96,7 @@ def closing(text: str, start: int) -> int:
 
 
 def inside(text: str, start: int) -> str:
-    """Return what stands between the bracket at `start` and the one that closes it."""
+    """Return the text between the bracket at `start` and the one that closes it."""
     return text[start + 1 : closing(text, start)]
 
 
@@ -225,5 +225,5 @@ def members(kind: str) -> tuple[str, ...]:
 
 
 def unreadable(text: str) -> Bug:
-    """Return what to raise for a text that is none of LLVM's."""
+    """Return the `Bug` for a text that is none of LLVM's."""
     return Bug(f"this is not read as LLVM's text: {' '.join(text.split())[:300]}", "emit")

@@ -64,7 +64,7 @@ def _added(one: Instruction, name: str) -> int:
 def _bound(
     condition: str, goes_on: bool, name: str, following: str, latch: Block, counts: tuple[int, int]
 ) -> int | None:
-    """Return what a counter cannot exceed as the loop goes on, if `condition` is `goes_on`."""
+    """Return the upper bound of a counter while the loop goes on, which it does if `condition` is `goes_on`."""
     says = latch.definition(condition)
     if says is None:
         return None

@@ -14,7 +14,7 @@ from ktc.emit.llvm_text.modules import Module
 from ktc.emit.llvm_text.scanning import GLOBAL, LOCAL
 
 _GROUPS = ("strided.vec", "interleaved.vec")
-"""What LLVM calls the parts of a group."""
+"""LLVM's names for the parts of a group."""
 _NAME = re.compile(f"{LOCAL}|{GLOBAL}")
 _PASSING = ("getelementptr", "addrspacecast", "freeze", "select", "phi")
 _MASKED_LOADS = ("llvm.masked.load.", "llvm.masked.gather.")
@@ -52,7 +52,7 @@ def _name(value: str) -> str:
 
 
 def _root(defined: dict[str, Instruction], name: str, depth: int) -> str:
-    """Return what an address is computed from: an argument, a loaded pointer, memory of the function; "" if several."""
+    """Return the base of an address: an argument, a loaded pointer, memory of the function; "" if there are several."""
     while depth < 64:
         one = defined.get(name)
         if one is None or one.op not in _PASSING:

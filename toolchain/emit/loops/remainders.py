@@ -1,7 +1,7 @@
 """Comparisons of remainders with 0.
 
 The language's remainder has the sign of the divisor, so the machine's is corrected: by `d` where the signs differ.
-What is compared with 0 needs no correction, for a remainder is never `-d`, but LLVM does not know that.
+A remainder that is compared with 0 needs no correction, for it is never `-d`, but LLVM does not know that.
 
     %r = srem i32 %n, %d                           %r = srem i32 %n, %d
     %x = xor i32 %r, %d                            %zero = icmp eq i32 %r, 0
@@ -38,7 +38,7 @@ def compared(blocks: list[Block]) -> bool:
 
 
 def _without_correction(one: Instruction, lines: Lines) -> list[Instruction]:
-    """Return what a comparison of a corrected remainder with 0 may be instead; nothing if it is no such thing."""
+    """Return the instructions that replace a comparison of a corrected remainder with 0; none for another one."""
     is_equal = one.is_plain("icmp") and one.predicate in ("eq", "ne")
     if not is_equal or not all(value[0] == "%" for value in one.values):
         return []

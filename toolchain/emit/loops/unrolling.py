@@ -34,7 +34,7 @@ _REPEATED = frozenset({
     "fptrunc", "fpext", "add", "sub", "mul", "fadd", "fsub", "fmul", "fdiv", "fneg", "shl", "lshr", "ashr", "and", "or",
     "xor", "bitcast", "freeze", "extractelement", "insertelement", "shufflevector", "phi",
 })  # fmt: skip
-"""What may be done more than once: nothing that threads wait in, and nothing that writes."""
+"""Operations that may be repeated: none that threads wait in, and none that writes."""
 _REPEATED_CALLS = tuple(f"llvm.{name}" for name in (
     "fma", "fmuladd", "maxnum", "minnum", "maximum", "minimum", "exp2", "sqrt", "fabs", "abs", "smax", "smin", "umax",
     "umin", "nvvm.ex2.", "nvvm.rcp.", "nvvm.rsqrt.", "nvvm.sqrt.", "nvvm.fma.", "nvvm.saturate.", "nvvm.mul.",

@@ -1,1 +1,1 @@
-"""What vendors' drivers load: PTX as it is noted, and AMD's code objects, linked here."""
+"""Files that vendors' drivers load: PTX with notes, and AMD's code objects, linked here."""

@@ -99,7 +99,7 @@ class _Linker:
         return self._write()
 
     def _reserve(self) -> None:
-        """Give what is generated its size, so that addresses can be assigned."""
+        """Give generated sections their sizes, so that addresses can be assigned."""
         names = ["", *(symbol.name for symbol in self.exported)]
         absolute = sum(
             relocation.kind == _R_ABS64 and relocation.section in self.placed for relocation in self.source.relocations

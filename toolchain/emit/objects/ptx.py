@@ -1,4 +1,4 @@
-"""What our own loader wants to know of PTX text: whether a function in it may call itself.
+"""Notes on PTX text for the library's loader: whether a function in it may call itself.
 
 ptxas cannot compute how much stack such a kernel needs, and the driver then gives each thread 1 KiB. The library
 (`gpu/host/_driver/kernels.kpy`) asks for more when it loads a text that begins with `RECURSION`.

@@ -18,7 +18,7 @@ from ktc.emit.spirv.text import for_spirv
 from ktc.targets.target import Target
 
 MAGIC = 0x56525053_4354_4B7F
-"""What an image begins with ("\\x7fKTC" "SPRV"). In 64 bits each follow the module's length in bytes and which
+"""The magic number of an image ("\\x7fKTC" "SPRV"). In 64 bits each follow the module's length in bytes and which
 arguments stand after the kernel's own (`text.HAS_MAILBOX`, `text.HAS_SHARED`)."""
 
 
@@ -54,11 +54,11 @@ def emit(optimised: str, target: Target, kernel: str, level: int, kinds: Set[str
 
 
 def _retried(make: Callable[[], bytes], is_doubled: Callable[[bytes], bool]) -> bytes:
-    """Return what LLVM makes, once more where a label has the number of another result.
+    """Return LLVM's output, made once more where a label has the number of another result.
 
     LLVM 22 keeps the numbers of results by a function's address in memory, beyond the end of a module. A function that
     gets the memory of one of an earlier module then gets its numbers too: one module of ten in a process with several.
-    What is allocated between two attempts takes that memory, so that the next attempt gets another address.
+    Memory that is allocated between two attempts takes that place, so that the next attempt gets another address.
     """
     taken: list[ctypes.Array[ctypes.c_char]] = []
     for _ in range(_ATTEMPTS):
@@ -142,7 +142,7 @@ def _doubled_ids(code: bytes) -> bool:
 
 
 def refusal(text: str) -> str:
-    """Return what an optimised kernel does that OpenCL cannot, "" if it does nothing of the kind."""
+    """Return the first thing in an optimised kernel that OpenCL cannot do, "" if there is none."""
     if text.count("\ndefine ") > 1:  # all other functions have become a part of the kernel
         return "has no recursion, and functions of '{}' call themselves"
     if exchanges(text):  # the sub-groups of matrix instructions are parts of warps

@@ -34,7 +34,7 @@ class Parts:
         return constant(kind, value)
 
     def bind(self, name: str, values: list[str]) -> None:
-        """Say what a value's leaves are."""
+        """Bind the leaves of a value to other values."""
         for index, value in enumerate(values):
             self.alias[name, index] = value
 

@@ -1,4 +1,4 @@
-"""What LLVM's SPIR-V back end has no instruction for, as functions.
+"""Functions for operations that LLVM's SPIR-V back end has no instruction for.
 
 Input: a kernel's module as `codegen` wrote it. Output: the same, with calls of functions that stand at its end and that
 LLVM's optimiser makes part of the kernel; it would find the reversal of bits again, so that comes after it.

@@ -229,7 +229,7 @@ def _to_memory(parts: Parts, kind: str, value: str, place: str) -> None:
 
 
 def _exchange(parts: Parts, found: Instruction) -> None:
-    """What it gives is a struct; the back end knows it as such."""
+    """Split the result of a `cmpxchg`: a struct, which the back end knows as such."""
     made = parts.new(f"cmpxchg {found.flags}{found.body}")
     kind = found.type
     parts.bind(found.name, [parts.new(f"extractvalue {kind} {made}, {index}") for index in range(2)])

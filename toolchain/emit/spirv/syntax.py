@@ -19,7 +19,7 @@ def called(one: Instruction) -> tuple[str, str, list[tuple[str, str]]]:
 
 
 def unsupported(text: str) -> Bug | CompileError:
-    """Return what to raise for a piece of LLVM text that has no form in SPIR-V."""
+    """Return the `Bug` for a piece of LLVM text that has no form in SPIR-V."""
     if wide := re.fullmatch(r"i(\d+)", text.strip()):
         words = f"SPIR-V has no integers of {wide[1]} bits: the kernel copies or computes with some"
         return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, words)])

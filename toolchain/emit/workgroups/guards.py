@@ -1,4 +1,4 @@
-"""What a kernel asks before it does anything: whether the thread's index is within bounds.
+"""Guards: the branch with which a kernel begins, on whether the thread's index is within bounds.
 
 Input: a work-item loop. Output: its `Guard`, if it begins with such a branch. Nearly always all threads of a lane group
 go the same way there, and without the branch a lane group needs no masks; where they do not, they are run one by one.
@@ -37,7 +37,7 @@ class Guard:
     """A branch at a loop's beginning.
 
     Args:
-        condition: what decides. continues_if: what it is where threads go on.
+        condition: the branch's. continues_if: its value for threads that go on.
         is_idle: threads that do not go on have nothing to do.
         item_loop: the work-item loop without the other way. plan: with the graph of which it is a part.
     """

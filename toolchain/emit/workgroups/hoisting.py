@@ -1,4 +1,4 @@
-"""What a loop over threads does once, before its first iteration.
+"""Hoisting: instructions that a loop over threads does once, before its first iteration.
 
 Input: a work-item loop, with what it needs known. Output: its instructions that give the same to all threads and may be
 done earlier.
@@ -12,7 +12,7 @@ from ktc.targets.cpu import EXCHANGE, EXCHANGED
 
 
 def hoisted(graph: Graph, item_loop: WorkItemLoop) -> list[Instruction]:
-    """Return what is the same for all threads and has no effect, in an order in which it can be done."""
+    """Return the instructions that are uniform and have no effect, in an order in which they can be done."""
     part, found, names = item_loop.part, list[Instruction](), set[str]()
     for name in part.blocks:
         is_first = name == part.head

@@ -1,7 +1,6 @@
 """Text of the loops over a block's threads: z, y and x, the last in lane groups or one by one.
 
-Input: what the names begin with, and the label before. Output: lines before and after what a thread or a lane group
-does.
+Input: the prefix of names, and the label before. Output: lines before and after the code of a thread or a lane group.
 """
 
 from ktc.emit.workgroups.lane_groups.segments import GROUP_LANES

@@ -28,7 +28,7 @@ class WorkItemLoopWriter:
     """Writes one loop.
 
     Args:
-        around: what the names of the loop over warps begin with, for a loop over lanes.
+        around: the prefix of names of the loop over warps, for a loop over lanes.
         bounds: which threads of a row have something to do, if not all.
     """
 
@@ -155,7 +155,7 @@ class WorkItemLoopWriter:
         ]
 
     def _iteration(self, end: str) -> None:
-        """Write what one thread does."""
+        """Write the code of one thread."""
         at, lines = self.prefix, self.output.lines
         if self.has_ends:
             lines += [
@@ -310,7 +310,7 @@ class WorkItemLoopWriter:
         return f", {self.output.plain_loop()}"
 
     def _pass_on(self, block: Node, lines: list[str]) -> None:
-        """Keep what the next parts get from this way."""
+        """Keep the values that the next parts get from this way."""
         part = self.item_loop.part
         for name, _, phi, value in edge_values(self.graph, part):
             if name == block.name and phi.name in self.plan.slots:

@@ -37,9 +37,9 @@ class WorkItemLoop:
     """One loop over threads, or over a warp's lanes.
 
     Args:
-        prefix: of its labels and names. part: what each thread does.
+        prefix: of its labels and names. part: the blocks that each thread runs.
         cut: where it belongs to. outer: the head of the part of the block's cut. is_row: see `uniformity`.
-        varying: what may differ between its threads.
+        varying: values that may differ between its threads.
     """
 
     prefix: str
@@ -57,7 +57,7 @@ class WorkItemLoop:
 
 @entity
 class Plan:
-    """What becomes of a kernel.
+    """A kernel as loops: its work-item loops, and how its values are kept between them.
 
     Args:
         slots: by value, how it is kept. confined: places in memory of one thread that need not outlive its iteration.
@@ -81,8 +81,10 @@ class Plan:
     """Those of `slots` that are kept for each thread: that of the first may not be set, where it went another way."""
 
     def recomputation_cost(self, name: str) -> int:
-        """Return what it costs to compute a value again of indices, arguments and what is kept once; a large number if
-        it cannot be."""
+        """Return the cost of computing a value again from indices, arguments and uniform values: simple instructions.
+
+        A large number if it cannot be.
+        """
         return _cost(self, name, _MAX_RECOMPUTATION_COST)
 
     def is_recomputed(self, name: str) -> bool:
@@ -132,7 +134,7 @@ def needs_condition(graph: Graph, part: Part, name: str) -> bool:
 
 
 def edge_values(graph: Graph, part: Part) -> Iterator[tuple[str, str, Phi, str]]:
-    """Give what is passed on where a part is left: the block, where it goes, the phi there, and its value's text."""
+    """Give the values that leave a part: the block, its successor, the phi there, and the value's text."""
     for name in part.blocks:
         for target in graph.successors(name):
             if name == part.end or target not in part.edges[name]:
@@ -141,7 +143,7 @@ def edge_values(graph: Graph, part: Part) -> Iterator[tuple[str, str, Phi, str]]
 
 
 def fill(plan: Plan) -> None:
-    """Find what each work-item loop needs, and how values are kept."""
+    """Find the values that each work-item loop needs, and how values are kept."""
     needed: set[str] = set()
     while True:
         before = len(needed)
@@ -275,7 +277,7 @@ def _users(graph: Graph) -> Users:
 
 
 def _private(graph: Graph, users: Users) -> set[str]:
-    """Return what may be an address of memory of one thread; everything, if such an address is itself in memory."""
+    """Return the values that may be addresses of one thread's memory; all values, if such an address is in memory."""
     found = set(_allocas(graph))
     work = list(found)
     while work:

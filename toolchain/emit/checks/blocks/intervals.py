@@ -1,7 +1,7 @@
 """Arithmetic with intervals, as LLVM's text: code that computes with the least and the most of a value."""
 
 BOUND = 1 << 61
-"""What is as far as this from 0 may be anything."""
+"""A bound as far as this from 0 is unknown."""
 Interval = tuple[str, str]
 """The least and the most, numbers or values of 64 bits."""
 

@@ -40,7 +40,7 @@ class Unknown(Exception):
 
 @entity
 class _Known:
-    """What holds where an access is: conditions that are true (or not), intervals so far, and what is being found."""
+    """Facts at an access: conditions with their truth, intervals found so far, and values whose search is open."""
 
     guards: tuple[tuple[str, bool], ...]
     found: dict[str, Interval] = field(default_factory=dict)
@@ -326,7 +326,7 @@ class Ranges(Arithmetic):
     # ---- what branches have compared -----------------------------------------------------------------------
 
     def _compared(self, known: _Known) -> list[tuple[str, str, str, str]]:
-        """Return what holds: a value, how it compares, with what, and the type."""
+        """Return the comparisons that hold: the value, the predicate, the other value, and their type."""
         work, held = list(known.guards), []
         while work:
             condition, is_true = work.pop()

@@ -27,7 +27,7 @@ class Shape:
     # ---- barriers ------------------------------------------------------------------------------------------
 
     def regions(self) -> list[list[Instruction]]:
-        """Return what may run between two barriers of the block: from the entry on, and from after each barrier."""
+        """Return the instructions that may run between two barriers: from the entry, and after each barrier."""
         starts = [(1, 0)]
         for at, inside in self.inside.items():
             starts += [(at, place + 1) for place, one in enumerate(inside) if one.callee == BARRIER]

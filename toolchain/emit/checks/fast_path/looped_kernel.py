@@ -54,14 +54,14 @@ _DECLARATIONS = (
 
 @entity
 class FastPath:
-    """What the library has to know of a kernel: its pointers, and whether its warps have to be whole."""
+    """A kernel with a fast path, for the library: its text, its pointers, and whether its warps have to be whole."""
 
     text: str
     roots: list[Root]
     has_warps: bool
     has_loops: bool
     shared: list[tuple[int, int, int]]
-    """Place, bytes (0: what the launch adds) and granule of each variable in shared memory that it uses."""
+    """Place, bytes (0: those that the launch adds) and granule of each variable in shared memory that it uses."""
 
 
 def fast_path(text: str, kernel: str, machine: object, is_inside: bool = False) -> FastPath:
@@ -366,7 +366,7 @@ def _words(distance: str, granule: int, align: int) -> str:
     """Return where the word of a granule is: four bytes for each.
 
     Args:
-        align: what the access claims. Where that is wrong there is a doubt in any case, and any word will do.
+        align: that of the instruction. Where it is wrong the access is suspect in any case, and any word will do.
     """
     if granule == 4:
         return f"and i64 {distance}, -4" if align < granule else f"add i64 {distance}, 0"

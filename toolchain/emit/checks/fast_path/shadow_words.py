@@ -16,8 +16,8 @@ class Words:
 
     Args:
         place: the pointer to the first. count: how many there are. size: the access's bytes.
-        me: what the thread writes there. floor: what is less is of the past.
-        readers: what stands for several threads that read, "" if this access writes.
+        me: the value that the thread writes there. floor: lower values are out of date.
+        readers: the value for several threads that read, "" if this access writes.
         is_atomic: all atomics write the same.
     """
 
@@ -136,7 +136,7 @@ class ShadowWords:
     # ---- arrays on the stack -------------------------------------------------------------------------------
 
     def shade_arrays(self) -> None:
-        """Give each array whose accesses are all seen a shadow: what of it is set."""
+        """Give each array whose accesses are all seen a shadow: a bit for each byte that is set."""
         body = self._body
         for root, size in self._pointers.arrays.items():
             if not size or self._pointers.escapes(root):

@@ -14,14 +14,14 @@ Stride = tuple[int, frozenset[int]] | None
 """A number, and the first blocks of the loops in which it is one."""
 
 _NEIGHBOURS = ("%s0", "%s12", "%s13")
-"""What differs between threads that are neighbours in x: the index, the lane, the warp."""
+"""The values that differ between threads that are neighbours in x: the index, the lane, the warp."""
 _KEEPING = ("zext", "sext", "trunc", "freeze", "bitcast", "ptrtoint", "inttoptr")
 _UNLIKE = ("call", "atomicrmw", "cmpxchg", "alloca")
 _ALWAYS = frozenset[int]()
 
 
 class Strides:
-    """What is added to values of one function from a thread to its neighbour in x.
+    """Strides of a function's values: the difference between a thread's value and that of its neighbour in x.
 
     Args:
         loops: the blocks of each loop by its first block.

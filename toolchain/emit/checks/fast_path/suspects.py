@@ -1,4 +1,4 @@
-"""Suspects: what the fast path finds in a block, gathered there and passed to the library at its end.
+"""Suspects: findings of the fast path, gathered in each block and passed to the library at its end.
 
 Input: the text of a kernel in loops, with calls of `SUSPECT`. Output: the same with a place for each block's doubts.
 """

@@ -1,4 +1,4 @@
-"""What a kernel does with memory that its threads share: which arguments it changes, and what between two barriers.
+"""A kernel's use of memory that its threads share: the arguments that it changes, the variables between two barriers.
 
 Input: a kernel's function. Output: `Usage`, for the fast path (`looped_kernel`).
 """
@@ -15,7 +15,7 @@ from ktc.emit.checks.source_locations import Place
 from ktc.emit.llvm_text.instructions import Instruction
 
 READ, WRITE, ATOMIC = 1, 2, 4
-"""What a kernel does with the memory of a pointer."""
+"""Flags of a pointer: how the kernel uses its memory."""
 
 _GRANULES = (1, 2, 4, 8)
 

@@ -1,4 +1,4 @@
-"""What a thread of a GPU does that would leave its memory: it writes one record, if it is the first, and ends.
+"""The failure of a thread of a GPU that would leave its memory: if it is the first it writes one record, and it ends.
 
 The record lies in pinned memory of the host, which is still there when the device has given up:
 `stdlib/_check/gpu.kpy` has the same layout. On NVIDIA the first thread traps, so that no thread waits for it forever;

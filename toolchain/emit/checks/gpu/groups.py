@@ -13,7 +13,7 @@ from ktc.emit.llvm_text.instructions import Instruction
 IN_SHARED, IN_ARRAY = 512, 1024
 """Flags of sites, as in `inline`."""
 PASSED = (ARGUMENT, CHOSEN)
-"""What has its memory from the launch."""
+"""Origins whose memory the launch passes."""
 _MAX = 16
 """Groups for which one branch stands."""
 _FARTHEST = 1 << 20

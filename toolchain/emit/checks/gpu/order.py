@@ -1,7 +1,7 @@
 """A kernel before its accesses are compared: short loops unrolled, and addresses computed before the first access.
 
-What does not depend on memory is moved up in its block, so that one branch can stand before several accesses, and the
-loads behind it need not wait for each other.
+An instruction that does not depend on memory is moved up in its block, so that one branch can stand before several
+accesses, and the loads behind it need not wait for each other.
 """
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]

@@ -65,7 +65,7 @@ class Origins:
             self._numbers[one.value] = number
 
     def of(self, pointer: str) -> Origin | None:
-        """Return what memory a pointer means; None if that is not known."""
+        """Return the origin of a pointer; None if it is not known."""
         if pointer not in self._known:
             found = self._find(pointer, set())
             self._known[pointer] = None if found == _AGAIN else found

@@ -17,7 +17,7 @@ class FirstLane:
     """Computes values of the first lane of a work-item loop, each once.
 
     Args:
-        around: what the names of the loop over warps begin with. before: the lines before the loop over lanes.
+        around: the prefix of names of the loop over warps. before: the lines before the loop over lanes.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class FirstLane:
         self.known: set[str] = set()
 
     def text(self, one: Instruction, name: Callable[[str], str]) -> str:
-        """Return what an instruction computes; `name` gives the names of values that the lanes have alike."""
+        """Return an instruction's text for the first lane; `name` gives the names of values uniform in the warp."""
         return respelled(one.whole, lambda value: self._value(value, name))
 
     def _value(self, value: str, name: Callable[[str], str]) -> str:

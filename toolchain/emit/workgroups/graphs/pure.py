@@ -106,7 +106,7 @@ _INTRINSICS = frozenset(
     ]
 )
 _BOUNDS = tuple(f"__ktc_check_{name}" for name in ("start", "size", "added", "block", "own", "shared_own", "base"))
-"""What `emit/checks` asks of the library: it does not change while a kernel runs."""
+"""Functions of the library that `emit/checks` calls and whose results do not change while a kernel runs."""
 _DIVISION_COST = 3
 
 
@@ -125,7 +125,7 @@ def has_effect(one: Instruction) -> bool:
 
 
 def recomputation_cost(one: Instruction) -> int:
-    """Return what it costs to do an instruction once more, at any place; 0: it cannot be."""
+    """Return the cost of an instruction done once more, at any place, in simple instructions; 0: it cannot be."""
     if one.op in _PLAIN:
         return 1
     if one.op in _DIVISIONS:
@@ -134,7 +134,7 @@ def recomputation_cost(one: Instruction) -> int:
 
 
 def lanes_of(graph: Graph, text: str) -> tuple[int, ...] | None:
-    """Return what an i32 is in each lane of a warp, if that follows from the lane's number alone."""
+    """Return the values of an i32 in the lanes of a warp, if they follow from the lane's number alone."""
     known: dict[str, list[int] | None] = {f"%s{LANE_SLOT}": list(range(WARP_LANES))}
     found = _lanes(graph, text, known)
     return tuple(found) if found and all(0 <= lane < WARP_LANES for lane in found) else None

@@ -20,17 +20,17 @@ _THREAD = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
 _CASTS = frozenset({"zext", "sext", "trunc"})
 _MEMORY = frozenset({"atomicrmw", "cmpxchg", "alloca"})
 _ALIKE = ("llvm.", "__ktc_check_")
-"""What names of functions begin with that give the same for the same arguments, but for those of `_is_source`."""
+"""Prefixes of functions that give the same result for the same arguments, but for those of `_is_source`."""
 _CLAIM = "__ktc_check_claim"
 
 
 def varying_in_block(graph: Graph) -> set[str]:
-    """Return what may differ between the threads of a block."""
+    """Return the values that may differ between the threads of a block."""
     return _Analysis(graph, set(_THREAD), False, False).run()
 
 
 def varying_in_warp(graph: Graph, is_row: bool, is_whole: bool) -> tuple[set[str], bool]:
-    """Return what may differ between the lanes of a warp, and whether that holds only for blocks of whole warps in x.
+    """Return the values that may differ between lanes of a warp, and whether this needs blocks of whole warps in x.
 
     Args:
         is_row: the lanes are neighbours in x, from a multiple of their number on.
@@ -42,19 +42,19 @@ def varying_in_warp(graph: Graph, is_row: bool, is_whole: bool) -> tuple[set[str
 
 
 def varying_in_lane_group(graph: Graph, kept: set[str]) -> set[str]:
-    """Return what may differ between threads that are neighbours in x. `kept`: values that are taken to differ."""
+    """Return the values that may differ between neighbours in x. `kept`: values that are taken to differ."""
     return LaneGroupVariance(graph).varying(kept)
 
 
 class LaneGroupVariance:
-    """What may differ between threads that are neighbours in x, asked many times of a graph that stays as it is."""
+    """The values that may differ between neighbours in x, asked many times of a graph that stays as it is."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._analysis: _Analysis | None = None
 
     def varying(self, kept: set[str]) -> set[str]:
-        """Return what may differ. `kept`: values that are taken to differ."""
+        """Return the values that may differ. `kept`: values that are taken to differ."""
         if self._analysis is None:
             sources = {"%s0", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"}
             self._analysis = _Analysis(self._graph, sources, False, False)
@@ -98,7 +98,7 @@ class _Analysis:
         return self.varying
 
     def extended(self, more: set[str]) -> set[str]:
-        """Return what may differ if more values do; call `run` first."""
+        """Return the values that may differ if these do too; call `run` first."""
         base = self.varying
         self.varying = base | more
         self._spread(list(more - base))
@@ -153,7 +153,7 @@ class _Analysis:
         return False
 
     def _origin(self, value: str) -> str:
-        """Return what was widened to make a value."""
+        """Return the value that was widened to make this one, or this one."""
         one = self.graph.values.get(value, ("", None))[1]
         return one.uses[0] if isinstance(one, Instruction) and one.op == "zext" else value
 
@@ -257,7 +257,7 @@ class _Analysis:
         return self._found_loops
 
     def _used_outside(self, loop: set[str]) -> set[str]:
-        """Return what a loop sets and blocks outside use, and the phis outside that take such a value on leaving it."""
+        """Return the values of a loop that blocks outside use, and the phis outside that take one on leaving it."""
         found = set[str]()
         for name in loop:
             for one in self.graph.blocks[name].setters():

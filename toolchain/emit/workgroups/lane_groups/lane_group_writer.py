@@ -25,11 +25,11 @@ _OUT = ""
 
 
 class LaneGroupWriter:
-    """Writes what one lane group does.
+    """Writes the code of one lane group.
 
     Args:
-        item_loop: of which it runs sixteen threads. whole: writes the loop around; what that does once is not done
-            again.
+        item_loop: of which it runs sixteen threads. whole: writes the loop around; its hoisted instructions are not
+            repeated.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class SegmentWriter(WorkItemLoopWriter):
             self._follow()
 
     def _lane(self, kept: list[str]) -> None:
-        """Write what one lane does."""
+        """Write the code of one lane."""
         at, lines, masked = self.prefix, self.output.lines, self.lane_group.lane_group.is_masked
         lines += self.start
         if masked:
@@ -307,7 +307,7 @@ class SegmentWriter(WorkItemLoopWriter):
         return lines
 
     def _given(self, name: str, one: Instruction | Phi, block: str, head: str, old: str) -> str:
-        """Return what a kept value is when a lane leaves from a block for a head."""
+        """Return the text of a kept value when a lane leaves from a block for a head."""
         where, _ = self.graph.values[name]
         part = self.item_loop.part
         if isinstance(one, Phi) and where in self.lane_group.lane_group.segments:

@@ -221,7 +221,7 @@ class _Planner:
                 self._load_outer(item_loop, use)
 
     def _cost(self, item_loop: WorkItemLoop, name: str, left: int) -> int:
-        """Return what it costs to compute a value again in a segment, a large number if it cannot be."""
+        """Return the cost of computing a value again in a segment, a large number if it cannot be."""
         if not self._is_internal(name):
             return 0
         block, one = self.graph.values[name]

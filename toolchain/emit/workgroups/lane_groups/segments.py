@@ -19,7 +19,7 @@ Order = list[Union[str, tuple[str, "Order"]]]
 
 @entity
 class Segment:
-    """What lanes run from one place to the next.
+    """The code that lanes run from one place to the next.
 
     Args:
         number: a lane's place, when it runs this next. given: kept values that it may set.
