@@ -279,7 +279,10 @@ NOUN = re.compile(
 )
 """Sentences that say "what a thing does" where its name, unit or shape belongs."""
 
-PLAIN = ("driver", "emit", "../stdlib/gpu", "../stdlib/layout", "../stdlib/linalg", "../stdlib/ndarray", "../stdlib/nn")
+PLAIN = (
+    "base", "config", "diag", "driver", "emit", "targets",
+    "../stdlib/gpu", "../stdlib/layout", "../stdlib/linalg", "../stdlib/ndarray", "../stdlib/nn",
+)  # fmt: skip
 """Rooms whose docstrings have been read sentence by sentence; the others are still to be read."""
 
 

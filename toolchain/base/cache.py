@@ -58,7 +58,7 @@ class Key:
     """A key that remembers its parts, so that one can say which of them made a miss.
 
     Args:
-        kind: what is kept ("image", "host-object", "build").
+        kind: the kind of the entry ("image", "host-object", "build").
         parts: name and digest of each part, in a fixed order.
     """
 
@@ -83,7 +83,7 @@ class Key:
 
 @record
 class Info:
-    """What `ktc cache info` shows."""
+    """The state of a store, for `ktc cache info`: its folder, entries and sizes in bytes."""
 
     folder: Path | None
     is_writable: bool
@@ -94,7 +94,7 @@ class Info:
 
 @record
 class Lock:
-    """What `Cache.lock` gives; without a file it holds nothing."""
+    """A lock on a file of the store, from `Cache.lock`; without a file it holds nothing."""
 
     file: IO[bytes] | None
 
@@ -142,7 +142,7 @@ class Cache:
         return ""
 
     def get(self, key: str | Key) -> bytes | None:
-        """Return what was put under this key, or None."""
+        """Return the entry under this key, or None."""
         path = self._path(key)
         found = None if path is None else self._read(path, _name(key), is_own=True)
         if found is None and self.spare is not None:
@@ -294,7 +294,7 @@ class Cache:
             return False
 
     def _sweep(self) -> None:
-        """Bring the store below its bound: what was used longest ago goes first."""
+        """Bring the store below its bound: the entries used longest ago go first."""
         entries = sorted(self._entries(), key=lambda entry: entry[2])
         total = sum(size for _, size, _ in entries)
         if total > self.max_bytes:

@@ -1,4 +1,4 @@
-"""Digests of ktc itself, for keys of the cache: what another version made is not found."""
+"""Digests of ktc itself, for keys of the cache: entries of another version are not found."""
 
 import os
 from hashlib import sha256

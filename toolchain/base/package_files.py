@@ -24,7 +24,7 @@ _LARGEST_RATIO, _ALWAYS = 100, 1 << 20
 
 
 class PackageFileError(Exception):
-    """What is wrong with a package file; the text goes on from its name."""
+    """A damaged or unknown package file; the message continues a sentence that begins with the file's name."""
 
 
 @record
@@ -33,7 +33,7 @@ class PackageFile:
 
     Args:
         name: under which it is imported.
-        version: what its maker said, or "".
+        version: the maker's, or "".
         texts: of its modules, by the path inside the package with `/` between: `__init__.kpy`, `sub/a.kpy`.
         docs: docstrings of these.
         edition: of its texts; "" in a file of a ktc that knew only one.

@@ -1,6 +1,6 @@
 """A store of bytes that several machines share: any HTTP server with GET and PUT, or a folder.
 
-Input: the name of an entry. Output: what `Cache` keeps of it, header and all, which `Cache` checks; or None. Only code
+Input: the name of an entry. Output: the entry with its header, which `Cache` checks; or None. Only code
 of programs is asked for (`KINDS`), never what the compiler itself runs or unpickles. Entries carry the HMAC-SHA256 of
 their name and content by a key that those who share the store have and the store has not (RFC 2104): what it changes or
 makes up is not taken. A store that is away, slow or wrong is not used for the rest of the process; a build never fails

@@ -1,6 +1,6 @@
 """Unpickling that makes records of ktc's own and nothing else.
 
-Input: bytes of the cache. Output: what `pickle` made of them. A pickle names what is called when it is loaded; here
+Input: bytes of the cache. Output: the unpickled object. A pickle names the functions that loading it calls; here
 that can only be a class of the modules below, whose constructors keep their arguments and do no more. A pickle can also
 set attributes of what it has made; of these classes and their values it cannot.
 """
@@ -44,7 +44,7 @@ class Unpickler(pickle.Unpickler):
 
 
 def loads(data: bytes) -> object:
-    """Return what a pickle of the cache holds.
+    """Return the object in a pickle of the cache.
 
     Raises:
         UnpicklingError: it names something else than records of ktc's own; damage can raise anything.

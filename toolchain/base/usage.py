@@ -1,4 +1,4 @@
-"""What processes have taken of the machine, on systems that tell it and on those that do not."""
+"""CPU seconds and memory of processes, on systems that tell them and on those that do not."""
 
 import sys
 import time
@@ -23,14 +23,14 @@ class Taken:
 
 
 def own() -> Taken:
-    """Return what this process has taken so far."""
+    """Return the usage of this process so far."""
     if resource is None:
         return Taken(time.process_time(), 0)
     return _of(resource.RUSAGE_SELF)
 
 
 def below() -> Taken:
-    """Return what the processes took that this one has waited for."""
+    """Return the usage of the child processes that this one has waited for."""
     return Taken(0.0, 0) if resource is None else _of(resource.RUSAGE_CHILDREN)
 
 

@@ -1,4 +1,4 @@
-"""What the environment says: folders, the cache, colours. Only this package reads it."""
+"""Settings of the environment: folders, the cache, colours. Only this package reads them."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from ktc.base.cache import DEFAULT_MAX_BYTES, Cache
 from ktc.base.shared_cache import LEAST_KEY_BYTES, SharedCache
 
 PREBUILT = Path(__file__).resolve().parents[1] / "prebuilt"
-"""What a wheel carries of the library, compiled (`driver/prebuilt.py`); a checkout has none."""
+"""The part of the library that a wheel carries compiled (`driver/prebuilt.py`); a checkout has none."""
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:

@@ -1,6 +1,6 @@
 """The table `[tool.ktc.format]` of a project: how long lines may be, and which files `ktc format` leaves alone.
 
-Input: a source file. Output: what the nearest `pyproject.toml` at or above it with such a table says about it.
+Input: a source file. Output: the style that the nearest `pyproject.toml` with such a table, at or above it, gives it.
 
     [tool.ktc.format]
     line-length = 100                  # or for each folder: { examples = 80, src = 120 }

@@ -1,4 +1,4 @@
-"""What is slow to find out about this machine, its processor and its GPUs, and is kept in the cache."""
+"""Facts about this machine that are slow to find, its processor and its GPUs; the cache keeps them."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ def local_gpus(cache: Cache, environment: Mapping[str, str] = os.environ) -> tup
 
 
 def _in_child_process(ask: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
-    """Return what a child of this process finds out.
+    """Return the answer of a function that runs in a child of this process.
 
     A process that has started CUDA cannot fork one that uses it, and `ktc run` runs its program in a fork.
     """
@@ -56,7 +56,7 @@ def _driver_build() -> str:
 
 
 def processor(cache: Cache) -> hosts.Processor:
-    """Return what LLVM says about this machine, from the cache if it is there."""
+    """Return LLVM's description of this machine's processor, from the cache if it is there."""
     key = Key.of("processor", identity=hosts.identity())
     kept = cache.get(key)
     if kept is not None:

@@ -1,4 +1,4 @@
-"""What the user requests (`Options`), and what a build does (`Config`)."""
+"""The user's requests (`Options`), and the settings of a build (`Config`)."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -11,9 +11,9 @@ from ktc.targets.target import Target
 
 EMIT_KINDS = ("exe", "shared-lib", "static-lib", "python-extension", "object", "llvm", "asm")
 LIBRARIES = ("shared-lib", "static-lib", "python-extension")
-"""What has no `main` of its own."""
+"""Outputs without a `main` of their own."""
 WITH_OR_WITHOUT_MAIN = ("object", "llvm", "asm")
-"""What is a library's, if the main file has no `main`."""
+"""Outputs that are a library's if the main file has no `main`."""
 OFFLOAD_MODES = ("all-kernel", "per-kernel")
 DIAGNOSTIC_FORMATS = ("text", "json")
 SUFFIXES = (".kpy", ".mojo", ".🔥")
@@ -27,7 +27,7 @@ FULL_DEBUG = 2
 
 @record
 class Options:
-    """What the user requests; None where nothing was said.
+    """The user's requests; None where the user requests nothing.
 
     Args:
         root: the main file.
@@ -73,7 +73,7 @@ class Options:
 
 @record
 class Config:
-    """What a build does.
+    """The settings of a build, all decided.
 
     Args:
         root: the main file.
@@ -92,10 +92,10 @@ class Config:
         embed_cubin: the executable has machine code of NVIDIA's kernels beside their PTX.
         cpu_threads: how the CPU device runs the threads of a block, one of `targets.cpu.THREAD_FORMS`.
         places: an uncaught error names the places in the program that it came from (not with `-g0`).
-        libraries: what is linked with it (`-l`); library_folders: where that is looked for.
+        libraries: libraries to link with (`-l`); library_folders: searched for them.
         soname, symbol_version: of a shared library, "" for none.
-        module: what Python calls an extension module.
-        edition: what was requested for the main file's package; None: its project file or its text decides.
+        module: Python's name of an extension module.
+        edition: the requested one of the main file's package; None: its project file or its text decides.
     """
 
     root: Path

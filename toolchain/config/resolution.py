@@ -134,7 +134,7 @@ def _program(root: Path, sink: Sink) -> Path:
 
 
 def _output(root: Path, suffix: str) -> Path:
-    """Return what is written where nothing else is said: the program's name, with another ending for a folder's."""
+    """Return the default output: the program's name, with another ending for a folder's."""
     if not root.is_dir():
         return Path(root.stem + suffix)
     name = root.resolve().name

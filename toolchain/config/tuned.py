@@ -1,4 +1,4 @@
-"""Tuning files: what `ktc tune` found, and builds take with `--tuned FILE`.
+"""Tuning files: choices that `ktc tune` found, and that builds take with `--tuned FILE`.
 
 Input: the text of a file and a target. Output: values of `tuning.tunable` as defines. A file is TOML: the program's
 name, and a table `[[tuned]]` for each device, type and shape class.

@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong, where, and what to do about it.
+"""Diagnostics: a mistake, its place, and help to repair it.
 
 Every stage reports user errors to the one `Sink` and goes on with an error node where it can; `gate`
 ends a stage. A `Bug` is a mistake of ktc itself and is never shown as the user's.
@@ -41,7 +41,7 @@ class Diagnostic:
     Args:
         code: which kind of mistake; its id is what `ktc explain` takes.
         span: the primary place, in the user's file whenever there is one; None for a mistake with no place.
-        message: what was found and what was wanted; lower case, no full stop, one line.
+        message: the thing found and the thing expected; lower case, no full stop, one line.
         help: a likely fix as an action, or empty.
         notes: further places; for an instantiation chain outermost first.
     """
@@ -79,7 +79,7 @@ class Bug(Exception):
 
 @record
 class WarningPolicy:
-    """What happens to warnings.
+    """The treatment of warnings.
 
     Args:
         off: these are not shown.
@@ -144,7 +144,7 @@ def _in_its_words(diagnostic: Diagnostic) -> Diagnostic:
 
 
 def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
-    """Return what two diagnostics have in common of which one is enough."""
+    """Return the key that is equal for two diagnostics of which one is enough."""
     place = diagnostic.span.location() if diagnostic.span else ""
     return diagnostic.code, place, "" if diagnostic.severity is Severity.WARNING else diagnostic.message
 

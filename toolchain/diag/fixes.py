@@ -1,4 +1,4 @@
-"""What a tool can change for a diagnostic: edits made from its code, its place and its help.
+"""Fixes of diagnostics: edits made from the code, the place and the help.
 
 Input: a diagnostic. Output: `Fix`es, the best first. A fix is safe if the program cannot mean anything else then.
 """
@@ -38,7 +38,7 @@ class Fix:
     """One way to repair a program.
 
     Args:
-        title: what it does, as an order.
+        title: the change in the imperative.
         is_safe: it can be applied without a look.
     """
 

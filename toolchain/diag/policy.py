@@ -17,7 +17,7 @@ class UnknownWarning(ValueError):
 
 
 def read_policy(words: Iterable[str]) -> WarningPolicy:
-    """Return what the words ask for.
+    """Return the policy for warnings that the words request.
 
     Raises:
         UnknownWarning: there is no such warning.

@@ -10,7 +10,7 @@ from ktc.base.editions import ChosenEdition
 from ktc.base.records import record
 
 STANDARD_INPUT = "<stdin>"
-"""What messages call the text of standard input, and the folder in which it is kept as a file."""
+"""The name of standard input in messages, and of the folder in which its text is kept as a file."""
 
 _RETURN = re.compile(r"\r\n?")
 

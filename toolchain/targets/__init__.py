@@ -35,7 +35,7 @@ def find(name: str, host: Target | None = None) -> Target | None:
     """Return the target that is called `name` or has it as an alias; None if there is none.
 
     Args:
-        host: what "cpu" is made from; by default the CPU is detected, which loads LLVM.
+        host: the host of "cpu"; by default the CPU is detected, which loads LLVM.
     """
     normalized = name.strip().lower()
     if normalized == "cpu":
@@ -61,5 +61,5 @@ def _processor(host: Target | None) -> Target:
 
 
 def _stem(name: str) -> str:
-    """Return what stands before the first digit."""
+    """Return the part of a name before its first digit."""
     return name[: next((index for index, letter in enumerate(name) if letter.isdigit()), len(name))]

@@ -12,19 +12,19 @@ from ktc.targets.launch_limits import limits_of
 from ktc.targets.target import Target
 
 KINDS = ("bounds", "memory", "races", "threads", "arithmetic")
-"""What is looked for unless the command line chooses: accesses outside of memory, memory that is not there or was never
-written, races, threads that do not come together, and numbers."""
+"""The checks unless the command line chooses: bounds, memory that was freed or never written, races, threads that do
+not come together, and arithmetic."""
 ON_REQUEST = ("leaks",)
-"""What is looked for only where it is named: a program may keep memory until it ends."""
+"""Checks that must be named: a program may keep memory until it ends."""
 REPLAY = "replay"
 """A launch that fails on a GPU runs again on the CPU device, with all the checks."""
 MODES = ("keep-going", REPLAY)
-"""What is only done where it is asked for."""
+"""Modes of checking, off unless they are named."""
 GPUS = ("nvidia", "amd")
 """Vendors whose kernels can look at bounds."""
 
 INLINE = ("bounds",)
-"""What kernels of the CPU device look for in their own code, as loops over threads, where nothing else is asked for."""
+"""Checks that kernels of the CPU device make in their own code, as loops over threads, if no others are requested."""
 
 SUBSCRIPTS = frozenset(("__getitem__", "__setitem__"))
 """Methods of a program that a subscript calls: inlined, and the subscript is the place of what they do."""
@@ -41,7 +41,7 @@ ENTRY = "threads"
 
 
 def parse(text: str) -> tuple[str, ...] | str:
-    """Return what is to be looked for, or the word that means nothing."""
+    """Return the checks that a text requests, or the first word that names none."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     for word in words:
         if word not in (*KINDS, *ON_REQUEST, *MODES, "all"):

@@ -33,7 +33,7 @@ YIELD, GROUP_RECORD = "ktc.cpu.yield", "ktc.cpu.group.record"
 by which the blocks of a cluster find each other."""
 
 SPIN = "ktc.cpu.spin"
-"""The same as the first in a loop, and nothing elsewhere: what is read next may be what a thread waits for."""
+"""Lets other threads go on, as the first one, in a loop, and does nothing elsewhere: the thread may wait for memory."""
 
 SUSPECT = "ktc.check.doubt"
 """Takes an i1, in the fast path of checked kernels: something in this block may be wrong."""
@@ -65,7 +65,7 @@ define internal void @free(ptr %made) {
   ret void
 }""",
 }
-"""What Windows has instead of C11's `aligned_alloc`, and of POSIX's `clock` in microseconds."""
+"""Windows's substitutes for C11's `aligned_alloc` and for POSIX's `clock` in microseconds."""
 
 
 def with_system_memory(text: str, target: Target) -> str:
@@ -88,7 +88,7 @@ SHARED_BYTES = 1 << 20
 LACKS_NAME = "ktc.cpu.lacks.memory"
 LACKS = "ktc: there is too little memory for what the threads of a block keep of their own\n"
 LACKS_TEXT = f'@{LACKS_NAME} = private unnamed_addr constant [{len(LACKS)} x i8] c"{LACKS[:-1]}\\0A", align 1'
-"""What is written before the program is given up; the name of the constant, and its definition for LLVM."""
+"""The message of a program that ends for want of memory; the name of its constant, and its definition for LLVM."""
 
 STUCK_NAME = "ktc.cpu.stuck"
 STUCK = "ktc: the threads of this kernel wait for what none of them writes: a deadlock\n"

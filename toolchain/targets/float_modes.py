@@ -1,4 +1,4 @@
-"""What a kernel's floating-point arithmetic may leave out.
+"""Relaxations of a kernel's floating-point arithmetic.
 
 The default is exact: each operation rounds once, and subnormal numbers are numbers; only a product and a sum become one
 operation (`fma`), which rounds once instead of twice.

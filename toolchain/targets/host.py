@@ -30,7 +30,7 @@ _LAYOUTS = {
 """LLVM 22's data layout by architecture and object format; a test compares them with LLVM's own."""
 
 _LEAST_FEATURES = {("riscv64", LINUX): "+m,+a,+f,+d,+c"}
-"""What every machine of an architecture and system has: Linux distributions for RISC-V are built for RV64GC."""
+"""Features of every machine of an architecture and system: Linux distributions for RISC-V are built for RV64GC."""
 
 _ASK = """
 import sys
@@ -48,7 +48,7 @@ SCOPES = {"": "", "gpu": "", "cluster": "", "block": "", "warp": ""}
 
 @record
 class Processor:
-    """What LLVM says about this machine."""
+    """LLVM's description of a machine: triple, processor and features."""
 
     triple: str
     cpu: str
@@ -86,7 +86,7 @@ def host_target(
     names it. The processor's own features are kept only while `cpu` is not given.
 
     Args:
-        processor: what `detect` gave, if it is known already.
+        processor: the result of `detect`, if it is known already.
     """
     parts = triples.parsed(triple)
     least = _LEAST_FEATURES.get((parts.architecture, parts.system), "") if not cpu else ""

@@ -1,4 +1,4 @@
-"""What launches the drivers take: the most blocks, threads and bytes of shared memory.
+"""Limits of launches: the most blocks, threads and bytes of shared memory that drivers take.
 
 Input: a target. Output: `Limits`. Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute
 Capability"; HIP's `hipDeviceProp_t` of gfx9 to gfx12; Metal Feature Set Tables.
@@ -27,7 +27,7 @@ _CPU_SHARED_BYTES = 1 << 20
 
 @record
 class Limits:
-    """What a target takes.
+    """The limits of one target.
 
     Args:
         name: of the target.

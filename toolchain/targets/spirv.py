@@ -48,7 +48,7 @@ words of 32 bits are 1 after a failure, and the number of bytes that threads hav
 most; the texts begin after the fourth."""
 
 MATRIX = "_Z45__spirv_SubgroupMatrixMultiplyAccumulateINTEL"
-"""What the names of matrix instructions begin with; the types of the arguments follow."""
+"""The beginning of names of matrix instructions; the types of the arguments follow."""
 
 EXTERNALS = frozenset(
     {

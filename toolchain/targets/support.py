@@ -1,4 +1,4 @@
-"""What is done for each kind of target, and what the tests ran it on: what `ktc targets --support` prints."""
+"""The support of each kind of target: outputs, and how they are tested. `ktc targets --support` prints it."""
 
 from ktc.base.records import record
 
@@ -9,10 +9,10 @@ class Support:
 
     Args:
         name: the vendor, or the triple of a host.
-        makes: what comes out.
-        checked: what reads it back, or what links it.
-        launched: what the executable launches it with, or runs on.
-        tested: what the tests ran it on.
+        makes: the output.
+        checked: the tool that reads it back or links it.
+        launched: the driver that launches it, or the system that it runs on.
+        tested: the machines of the tests.
     """
 
     name: str

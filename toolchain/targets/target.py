@@ -1,4 +1,4 @@
-"""What a target is: facts and nothing else. One file a vendor makes `Target`s.
+"""Targets: facts about a machine and nothing else. One file a vendor makes `Target`s.
 
 `targets` lies left of `ir`, so nothing here sees a node of the IR.
 """
@@ -39,16 +39,16 @@ class Target:
         kernel_attributes: LLVM function attributes that every kernel gets (`"x"="y" …`).
         bounded_kernel_attributes: by the name of a kernel's bound (`nodes.Function`) what such a kernel gets, the
             bound's numbers in `{}`; "threads" takes the place of `kernel_attributes`.
-        entry: what a driver starts: "function", the kernel; "metadata", the kernel with its arguments described in
-            metadata; "words", the kernel with pointers as words of 64 bits; "blocks", a function that runs some blocks
-            of the grid, with a layout of their shared memory; "threads", one that runs one thread.
+        entry: the function that a driver starts: "function", the kernel; "metadata", the kernel with its arguments
+            described in metadata; "words", the kernel with pointers as words of 64 bits; "blocks", a function that runs
+            some blocks of the grid, with a layout of their shared memory; "threads", one that runs one thread.
         module_flags: LLVM text of nodes of `!llvm.module.flags` (`!{i32 1, !"x", i32 2}`).
         scopes: memory scope ("", "gpu", "cluster", "block", "warp") -> LLVM's syncscope name, "" for system.
         warp_lanes: threads of a warp. matrix_lanes: those that execute a matrix instruction, if fewer do; 0 otherwise.
         max_block_threads: limit of threads in a block.
         shared_bytes: limit of shared memory whose size is known at compile time, of a block, in bytes.
         dynamic_shared_bytes: limit of shared memory that a launch may ask for, in bytes.
-        artefact: what the driver loads: "ptx", "hsaco", "metallib", "spirv", "native".
+        artefact: the form that the driver loads: "ptx", "hsaco", "metallib", "spirv", "native".
         is_device: kernels run here.
         value_argument: how a kernel declares the address of a value that its launch passes (`{type}`, `{align}`); empty
             where it cannot. value_space: LLVM's address space of that address.
@@ -57,7 +57,7 @@ class Target:
         blocking_intrinsics: intrinsics at which a thread waits for others and for which the back end has no
             instruction: each thread of a kernel with one becomes a coroutine.
         global_spaces: the language's space for a constant and for a variable that the IR has in the generic space.
-        has_f64, has_recursion: what the back end can do.
+        has_f64, has_recursion: abilities of the back end.
         has_wide_casts: so is a conversion between floats and numbers of more than 64 bits.
         narrow_float8, widen_float8: the intrinsics that convert two floats of one byte at a time, from two float32 and
             to two float16 (`{}`: the pair's name); empty where the target has none.
@@ -70,7 +70,7 @@ class Target:
         packs_narrow_only: it has vectors of 32 bits at most, so numbers of 8 and 16 bits alone go into them.
         flushes_bfloat: a cast to bfloat may make zeros of subnormal numbers.
         atomics_are_relaxed: the back end forgets the order of an `atomicrmw`; fences do the ordering.
-        floats: what arithmetic may leave out, as the user chose: bits of `float_modes.MODES`.
+        floats: the relaxations of arithmetic that the user chose: bits of `float_modes.MODES`.
         float_atomics: metadata that atomics of floats need, to be instructions.
         names_processor: functions say `cpu` and `features`.
         is_inlined: every function becomes a part of the kernel.

@@ -72,7 +72,7 @@ def target_of(major: int, minor: int) -> str:
 
 
 def amd_gpus() -> tuple[Gpu, ...]:
-    """Read what Linux's driver for AMD GPUs says; `gfx_target_version` is 90402 for gfx942."""
+    """Return the GPUs of Linux's driver for AMD; `gfx_target_version` is 90402 for gfx942."""
     found = []
     with suppress(OSError):
         for node in sorted(_KFD.iterdir()):

@@ -17,7 +17,7 @@ _MAX = 64
 
 @record
 class OpenClDevice:
-    """One device: what its driver calls it, and the versions of SPIR-V that the driver takes, if any."""
+    """One device: its name, and the versions of SPIR-V that its driver takes, if any."""
 
     name: str
     spirv: str
