@@ -36,7 +36,8 @@ def used_after_change(local: Local, span: Span | None, changed: Span | None) -> 
     """Return the error for a use of a reference into a collection after the collection was changed at `changed`."""
     notes = (Label(changed, "changed here"),) if changed else ()
     into = local.refers_into if " " in local.refers_into else f"'{local.refers_into}'"
-    text = f"{_name(local)} refers into {into}, which has changed since: its values may have moved or ended"
+    name = f"'{local.name}'" if local.name else "this loop"
+    text = f"{name} refers into {into}, which has changed since: its values may have moved or ended"
     return Diagnostic(
         Code.CONFLICTING_ACCESS, span, text, "copy the value, or refer to it again after the change", notes
     )

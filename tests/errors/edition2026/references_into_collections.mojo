@@ -88,6 +88,20 @@ def of_loop():
         items.append("b")
 
 
+def of_loops_over_views():
+    var text = String("a")
+    for byte in text.as_bytes():  # error@17: conflicting-access "this loop refers into 'text', which has changed since"
+        if byte == 98:
+            text += "b"
+    var items: List[String] = ["a"]
+    for item in items[0:1]:
+        items[0] = "b"
+        if item == "b":
+            items.append("c")
+            break
+    print(items)
+
+
 def of_values(mut entries: Dict[String, Int]) raises:
     ref value = entries["a"]
     entries["a"] += 1
@@ -117,5 +131,6 @@ def main() raises:
     var entries: Dict[String, Int] = {"a": 1}
     of_values(entries)
     of_inner()
+    of_loops_over_views()
     var holder = Holder()
     holder.own()

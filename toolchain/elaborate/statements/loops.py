@@ -15,6 +15,7 @@ from ktc.elaborate.model.declarations import Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue, ParameterPack, StructTy
 from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val, Var
+from ktc.elaborate.ownership import interior_references
 from ktc.elaborate.resolve.hints import iteration_hint
 from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE, iteration_help
 from ktc.elaborate.statements import assignment_targets, item_assignments, variable_declarations
@@ -124,6 +125,7 @@ def for_(body: Body, node: ast.For) -> None:
     items: list[Place] = []
 
     def head(exit_: Callable[[], None]) -> None:
+        interior_references.require(body, held, span)
         if by_error:
             items.append(next_or_leave(body, place, exit_, node.iter, span))
             return
