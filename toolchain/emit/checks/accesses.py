@@ -117,7 +117,7 @@ class Accesses:
         return name
 
     def _bits(self, one: Instruction, access: Access) -> tuple[str, int]:
-        """Return the written value's bits as an integer, or their address, and the size."""
+        """Return the written value as an i64, or its address, and the flag that tells which (`BY_ADDRESS`, else 0)."""
         body, kind, value, size = self._body, access.kind, access.value, access.size
         if kind == "ptr":
             return self._address(one, value), 0
@@ -164,7 +164,7 @@ class Accesses:
     # ---- arrays on the stack -------------------------------------------------------------------------------
 
     def _shade_arrays(self) -> None:
-        """Give each array whose accesses are all seen a shadow: a bit for each byte that is set."""
+        """Give each array whose accesses are all seen a shadow: for each byte one that says whether it is set."""
         if not self._follows:
             return
         body = self._body

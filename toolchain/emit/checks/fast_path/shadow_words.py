@@ -136,7 +136,7 @@ class ShadowWords:
     # ---- arrays on the stack -------------------------------------------------------------------------------
 
     def shade_arrays(self) -> None:
-        """Give each array whose accesses are all seen a shadow: a bit for each byte that is set."""
+        """Give each array whose accesses are all seen a shadow: for each byte one that says whether it is set."""
         body = self._body
         for root, size in self._pointers.arrays.items():
             if not size or self._pointers.escapes(root):
