@@ -14,7 +14,7 @@ from ktc.syntax import ast
 PASSED: Mapping[str, str] = MappingProxyType({
     "vectorize": "last", "map": "last", "sort": "last", "partition": "last", "parallelize": "first",
     "sync_parallelize": "first", "run": "first", "iter": "first", "bench_function": "first", "iter_preproc": "first",
-    "unswitch": "last", "bench_with_input": "first",
+    "unswitch": "last", "bench_with_input": "first", "measure": "first",
 })  # fmt: skip
 """Functions that take as an argument the closure that is their first parameter in edition 2025, and where."""
 _BOTH = frozenset(("map", "vectorize", "sort", "partition", "run"))

@@ -32,6 +32,11 @@ _MOVED: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({
     ("memory", "memset_zero"): ("std.memory", "unsafe_memset_zero"),
     ("memory", "memcmp"): ("std.memory", "unsafe_memcmp"), ("memory", "memmove"): ("std.memory", "unsafe_memmove"),
     ("memory", "stack_allocation"): ("std.memory", "unsafe_stack_allocation"),
+    **{
+        (module, f"env_get_{kind}"): ("std.sys", f"get_defined_{kind}")
+        for module in ("sys", "sys.param_env") for kind in ("bool", "dtype", "int", "string")
+    },
+    **{(module, "is_defined"): ("std.sys", "is_defined") for module in ("sys", "sys.param_env")},
     ("gpu", "warp"): ("max.gpu.primitives", "warp"), ("gpu", "block"): ("max.gpu.primitives", "block"),
     ("algorithm", "parallelize"): ("max.algorithm", "parallelize"),
     ("algorithm", "sync_parallelize"): ("max.algorithm", "sync_parallelize"),
@@ -89,8 +94,6 @@ def _is_library(plan: Plan, module: str) -> bool:
 def from_import(plan: Plan, node: ast.FromImport) -> None:
     """`from memory import a, b`."""
     if node.level or not _is_library(plan, node.module):
-        if not node.level and node.module.partition(".")[0] == "layout":
-            _layout(plan, node)
         return
     if node.names == (("*", ""),):
         at = plan.read.text.find(node.module, node.start)
@@ -108,10 +111,6 @@ def from_import(plan: Plan, node: ast.FromImport) -> None:
         if new != name and not alias:
             rename(plan, name, new)
     _write_imports(plan, node, homes)
-
-
-def _layout(plan: Plan, node: ast.FromImport) -> None:
-    pass
 
 
 def _write_imports(plan: Plan, node: ast.FromImport, homes: dict[str, list[str]]) -> None:
