@@ -635,3 +635,37 @@ def test_notebook(program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
+
+
+KERNELS_2026 = """
+from layout import TileTensor, row_major
+from max.gpu import global_idx, thread_idx
+
+comptime square = row_major[2, 3]()
+
+
+def mirrored(data: TileTensor[DType.int32, type_of(square), MutAnyOrigin]):
+    var row = thread_idx.x
+    var held = data[row, 0]
+    data[row, 0] = data[row, 2]
+    data[row, 2] = held
+
+
+def scaled[dtype: DType](data: Pointer[Scalar[dtype], MutAnyOrigin], by: Scalar[dtype], count: Int64):
+    var i = global_idx.x
+    if i < Int(count):
+        data[unsafe_offset=i] *= by
+"""
+
+
+def test_kernels_of_edition_2026(cached: None, tmp_path: Path) -> None:
+    """Parameters of a kernel stand for types there, too, and an array is a tile tensor."""
+    path = tmp_path / "kernels.mojo"
+    path.write_text(KERNELS_2026)
+    library = ktc.load(path, target="cpu")
+    data = np.arange(6, dtype=np.int32)
+    library.kernel("mirrored")[1, 2](data)
+    assert list(data) == [2, 1, 0, 5, 4, 3]
+    numbers = np.arange(4, dtype=np.float32)
+    library.kernel("scaled", dtype=np.float32)[1, 4](numbers, 1.5, 4)
+    assert list(numbers) == [0, 1.5, 3, 4.5]

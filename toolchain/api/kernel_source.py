@@ -115,8 +115,11 @@ def _parameters(text: str, node: ast.FunctionDecl) -> str:
     return ""
 
 
-def _is_tensor(module: ast.Module, node: ast.Expr | None) -> bool:
-    """Return whether a type is a `LayoutTensor`, also through aliases of the file."""
+_TENSORS = ("LayoutTensor", "TileTensor")
+
+
+def _tensor(module: ast.Module, node: ast.Expr | None) -> str:
+    """Return the name of the tensor that a type is, also through aliases of the file; "" for another type."""
     aliases = {one.name: one.value for one in module.body if isinstance(one, ast.Alias)}
     for _ in range(len(aliases) + 1):
         while isinstance(node, ast.Subscript):
@@ -124,24 +127,25 @@ def _is_tensor(module: ast.Module, node: ast.Expr | None) -> bool:
         if not isinstance(node, ast.Name) or node.id not in aliases:
             break
         node = aliases[node.id]
-    return isinstance(node, ast.Name) and node.id == "LayoutTensor"
+    return node.id if isinstance(node, ast.Name) and node.id in _TENSORS else ""
 
 
 def _appended(text: str, module: ast.Module, node: ast.FunctionDecl, chosen: str, api: str) -> str:
-    types = [_written(text, arg.type) for arg in node.args]
     listed = _parameters(text, node)
-    lines = ["", "", f"struct _KtcTypes{f'[{listed}]' if listed else ''}:"]
-    lines += [f"    comptime T{number} = {kind}" for number, kind in enumerate(types)] or ["    comptime T = Int"]
-    lines += ["", "", f"comptime _KtcChosen = _KtcTypes{f'[{chosen}]' if chosen else ''}", ""]
+    lines = ["", ""]
     taken, passed = [], []
     for number, arg in enumerate(node.args):
-        own = f"_KtcChosen.T{number}"
-        if _is_tensor(module, arg.type):
-            taken.append(f"{arg.name}: UnsafePointer[Scalar[{own}.dtype], MutAnyOrigin]")
-            passed.append(f"{own}({arg.name})")
-        else:
-            taken.append(f"{arg.name}: {own}")
-            passed.append(arg.name)
+        own = f"_KtcChosen{number}"
+        lines += [
+            f"comptime _KtcType{number}{f'[{listed}]' if listed else ''} = {_written(text, arg.type)}",
+            f"comptime {own} = _KtcType{number}{f'[{chosen}]' if chosen else ''}",
+        ]
+        tensor = _tensor(module, arg.type)
+        taken.append(
+            f"{arg.name}: UnsafePointer[Scalar[{own}.dtype], MutAnyOrigin]" if tensor else f"{arg.name}: {own}"
+        )
+        layout = f", {own}.LayoutType()" if tensor == "TileTensor" else ""
+        passed.append(f"{own}({arg.name}{layout})" if tensor else arg.name)
     sizes = [f"_ktc_{kind}_{axis}" for kind in ("grid", "block") for axis in "xyz"]
     taken += [f"{size}: Int" for size in (*sizes, "_ktc_shared")]
     kernel = f"{node.name}[{chosen}]" if chosen else node.name
