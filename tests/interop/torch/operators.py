@@ -194,6 +194,7 @@ def errors() -> None:
 
 if __name__ == "__main__":
     torch.manual_seed(0)
+    torch.backends.cudnn.allow_tf32 = False
     parts = (products, rows, heads, images, registered, errors)
     for part in parts:
         if len(sys.argv) == 1 or part.__name__ in sys.argv[1:]:
