@@ -37,3 +37,14 @@ def test_operators_of_rows_and_their_errors(program_cache: Path) -> None:
 @pytest.mark.thorough
 def test_operators_are_those_of_torch(program_cache: Path) -> None:
     _operators(program_cache, "products", "heads", "images", "registered")
+
+
+@pytest.mark.thorough
+def test_network_of_operators(program_cache: Path) -> None:
+    pytest.importorskip("torch")
+    folder = TESTS / "interop" / "torch"
+    done = subprocess.run(
+        [sys.executable, "network.py"],
+        check=False, cwd=folder, env=environment(program_cache), capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.stdout == "trained: True\ncompiled: True\nas torch's: True\n", done.stderr

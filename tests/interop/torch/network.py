@@ -1,9 +1,9 @@
 """A network of ktc's operators: trained, compiled by torch, and compared with torch's own operators."""
 
-import torch
+import ktc.torch as kt
 import torch.nn.functional as F
 
-import ktc.torch as kt
+import torch
 
 
 class Block(torch.nn.Module):
