@@ -16,9 +16,8 @@ from functools import partial
 from pathlib import Path
 
 import ktc.torch as kt
-import torch.nn.functional as F
-
 import torch
+import torch.nn.functional as F
 
 Call = Callable[[], object]
 

@@ -1,10 +1,9 @@
 """Attention: `flash_attention`, with its gradient."""
 
+import torch
 from ktc.torch import checks
 from ktc.torch.registration import Operator, Plan
 from ktc.torch.variants import Call, variant
-
-import torch
 
 _DTYPES = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _DEEPEST = 512

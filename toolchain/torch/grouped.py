@@ -1,11 +1,10 @@
 """Products of groups of rows, each with a matrix of its own, as a mixture of experts has them: `grouped_matmul`."""
 
+import torch
 from ktc.torch import checks
 from ktc.torch.products import ACTIVATIONS, allows_tf32, layout_of
 from ktc.torch.registration import Operator, Plan
 from ktc.torch.variants import variant
-
-import torch
 
 _DTYPES = frozenset((torch.float64, torch.float32, torch.float16, torch.bfloat16))
 

@@ -1,10 +1,9 @@
 """Operators of heads beside attention: `rope`, `paged_attention`."""
 
+import torch
 from ktc.torch import checks
 from ktc.torch.registration import Operator, Plan
 from ktc.torch.variants import Call, variant
-
-import torch
 
 _DTYPES = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _DEEPEST, _MOST_SHARED = 256, 16

@@ -2,12 +2,11 @@
 
 from typing import TypeAlias
 
+import torch
 from ktc.torch import checks
 from ktc.torch.products import ACTIVATIONS, derivative
 from ktc.torch.registration import Operator, Plan
 from ktc.torch.variants import Call, variant
-
-import torch
 
 Pair: TypeAlias = int | tuple[int, int]
 

@@ -1,10 +1,9 @@
 """Products of matrices: `matmul`, `batched_matmul`."""
 
+import torch
 from ktc.torch import checks
 from ktc.torch.registration import Operator, Plan
 from ktc.torch.variants import variant
-
-import torch
 
 _FLOATS = frozenset((torch.float64, torch.float32, torch.float16, torch.bfloat16))
 _FP8 = frozenset((torch.float8_e4m3fn, torch.float8_e5m2))

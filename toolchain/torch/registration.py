@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from ktc.torch.variants import Call, start
-
 import torch
+from ktc.torch.variants import Call, start
 
 Shape: TypeAlias = tuple[int, ...]
 Options: TypeAlias = tuple[object, ...]

@@ -2,11 +2,10 @@
 
 from functools import partial
 
+import torch
 from ktc.torch import checks
 from ktc.torch.registration import Operator, Plan
 from ktc.torch.variants import variant
-
-import torch
 
 _DTYPES = frozenset((torch.float32, torch.float16, torch.bfloat16))
 LONGEST = 32_768

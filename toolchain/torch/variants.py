@@ -10,10 +10,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
+import torch
 from ktc.api.cuda import target_of
 from ktc.api.libraries import load
-
-import torch
 
 Call: TypeAlias = Callable[..., object]
 

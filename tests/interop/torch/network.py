@@ -1,9 +1,8 @@
 """A network of ktc's operators: trained, compiled by torch, and compared with torch's own operators."""
 
 import ktc.torch as kt
-import torch.nn.functional as F
-
 import torch
+import torch.nn.functional as F
 
 
 class Block(torch.nn.Module):

@@ -9,9 +9,8 @@ import sys
 from collections.abc import Callable
 
 import ktc.torch as kt
-import torch.nn.functional as F
-
 import torch
+import torch.nn.functional as F
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
