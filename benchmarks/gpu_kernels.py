@@ -155,7 +155,7 @@ def build_tensors(ktc: str, target: str, folder: Path) -> None:
     """Build the kernels on tensors, with either kind of tensor."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, options in TENSORS.items():
-        source = FOLDER / "tensors" / "tensors.kpy"
+        source = FOLDER / "tensors" / "tensors.mojo"
         completed([ktc, "build", *options, "--target-accelerator", target, str(source), "-o", str(folder / name)])
 
 

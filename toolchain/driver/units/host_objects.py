@@ -11,10 +11,10 @@ from ktc.base.records import entity
 from ktc.codegen.globals import has_images
 from ktc.codegen.module import LlvmModule, lower_host, lower_host_parts
 from ktc.codegen.values.constants import ImagesNeeded
+from ktc.driver import build_cache
 from ktc.driver.front_end.stages import passed, verified
 from ktc.driver.library_archive import Archive, settled
 from ktc.driver.session import Session
-from ktc.driver.units.keys import key_of
 from ktc.emit import device
 from ktc.emit.job_steps import instructions
 from ktc.emit.workers import Workers
@@ -156,3 +156,11 @@ def look_up(session: Session, unit: Unit, entry: str) -> None:
     with suppress(ImagesNeeded):
         for name, key in _keys(session, _modules(session, unit, None, entry)):
             session.find(name, key)
+
+
+def key_of(session: Session, what: str, module: LlvmModule, kind: str, stamp: str) -> Key:
+    """Return the key of one module in one form: of all that decides the result, and of no path, time or line."""
+    return Key.of(
+        what, code=module.text + module.marked, target=build_cache.describe(module.target), kind=kind,
+        level=str(session.config.level), compiler=stamp,
+    )  # fmt: skip

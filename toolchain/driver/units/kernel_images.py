@@ -11,8 +11,7 @@ from ktc.diag.diagnostic import Diagnostic, Label, Severity
 from ktc.driver import per_kernel
 from ktc.driver.front_end.stages import name_of, verified
 from ktc.driver.session import Session, fail
-from ktc.driver.units.host_objects import Images
-from ktc.driver.units.keys import key_of
+from ktc.driver.units.host_objects import Images, key_of
 from ktc.emit import device, tools
 from ktc.emit.job_steps import Usage, instructions
 from ktc.emit.objects.ptx import with_code

@@ -15,14 +15,13 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ParameterArgument
 from ktc.elaborate.model.values import Result
 from ktc.elaborate.primitives.arithmetic import ARITHMETIC
-from ktc.elaborate.primitives.fields import FIELDS
+from ktc.elaborate.primitives.fields import FIELDS, TYPE_LISTS
 from ktc.elaborate.primitives.literals import LITERALS
 from ktc.elaborate.primitives.memory import MEMORY
 from ktc.elaborate.primitives.reflection import COMPTIME
 from ktc.elaborate.primitives.spellings import SAME, SPELLED
 from ktc.elaborate.primitives.targets import TARGETS
 from ktc.elaborate.primitives.tuning import TUNING
-from ktc.elaborate.primitives.type_lists import TYPE_LISTS
 from ktc.elaborate.primitives.use import Use
 
 
