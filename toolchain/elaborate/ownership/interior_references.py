@@ -99,20 +99,20 @@ def end_by_call(body: Body, instance: Instance, values: Values, span: Span) -> N
         return
     for sig, value in zip(instance.signature.args, values, strict=True):
         if sig.convention == "mut" and isinstance(value, Place):
-            _end(body, value, span, strict=not is_library)
+            _end(body, value, span, getters_only=not is_library)
 
 
 def end_by_assignment(body: Body, place: Place, span: Span | None) -> None:
     """End the references into what gets a new value."""
     if body.facts.references and span is not None and _is_checked(body):
-        _end(body, place, span, strict=False)
+        _end(body, place, span, getters_only=False)
 
 
-def _end(body: Body, place: Place, span: Span, strict: bool) -> None:
+def _end(body: Body, place: Place, span: Span, getters_only: bool) -> None:
     changed = place.interior or tuple((root, path, 0, True) for root, path in of_place(place) if path is not None)
     for local, ways in body.facts.references.values():
         if any(
-            root == other and depth > level and path[: len(way)] == way and (of_getter or not strict)
+            root == other and depth > level and path[: len(way)] == way and (of_getter or not getters_only)
             for root, path, depth, of_getter in ways
             for other, way, level, _ in changed
         ):
