@@ -45,6 +45,8 @@ def _save(ctx: object, inputs: tuple[object, ...], output: tuple[torch.Tensor, t
 def _of_attention(ctx: object, gradient: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
     q, k, v, made, logs = ctx.saved_tensors  # type: ignore[attr-defined]
     causal, window, scale = ctx.options  # type: ignore[attr-defined]
+    if q.numel() == 0 or k.numel() == 0:  # no query sees a key
+        return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), None, None, None, None
     tensors = (gradient.contiguous(), made, logs, q.contiguous(), k.contiguous(), v.contiguous())
     return (*_GRADIENT(*tensors, causal, window, scale), None, None, None, None)
 
@@ -54,7 +56,7 @@ def _plan_gradient(
     causal: bool, window: int, scale: float,
 ) -> Plan:  # fmt: skip
     results = tuple((tuple(one.shape), one.dtype) for one in (q, k, v))
-    call = _variant(q, "attention_gradient.kpy", "backward", causal, window) if q.numel() and k.numel() else None
+    call = _variant(q, "attention_gradient.kpy", "backward", causal, window)
     return Plan(q.get_device(), results, call, (q.size(0), q.size(1), k.size(1), q.size(2), k.size(2), scale))
 
 

@@ -12,7 +12,6 @@ import torch
 from ktc.torch.variants import Call, start
 
 Shape: TypeAlias = tuple[int, ...]
-Options: TypeAlias = tuple[object, ...]
 
 NAMESPACE = "ktc"
 LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
@@ -89,7 +88,9 @@ class Operator:
             return self.overload(*arguments)
         records = _records()
         for one in arguments[: self._count]:
-            if one is not None and (type(one) not in _TYPES or (records and one.requires_grad)):
+            if one is None:
+                continue
+            if type(one) not in _TYPES or (records and one.requires_grad) or not (one.is_cuda or one.is_cpu):
                 if not isinstance(one, torch.Tensor):
                     raise TypeError(f"{self.name}(): an argument must be Tensor, not {type(one).__name__}")
                 return self.overload(*arguments)

@@ -72,6 +72,7 @@ def products() -> None:
     assert kt.matmul(a, b, bias=bias, out=out) is out
     close("out", out, a @ b + bias)
     assert kt.matmul(a[:0], b).shape == (0, 18)
+    assert not kt.matmul(a[:, :0], b[:0]).any()
     c, d = numbers(16, 32, dtype=torch.bfloat16), numbers(32, 8, dtype=torch.bfloat16)
     close("bfloat16", kt.matmul(c, d), c @ d, 2e-2)
     close("wider", kt.matmul(c, d, out_dtype=torch.float32), c.float() @ d.float(), 2e-2)
@@ -92,6 +93,7 @@ def rows() -> None:
     both("cumsum", kt.cumsum, lambda x: torch.cumsum(x, -1), x)
     close("part of rows", kt.softmax(x[0, :, 4:54]), F.softmax(x[0, :, 4:54], -1))
     close("bfloat16", kt.softmax(x.bfloat16()), F.softmax(x.bfloat16(), -1), 2e-2)
+    assert kt.softmax(x.to("meta")).is_meta, "a tensor without data goes through torch's dispatcher"
     print("rows: right")
 
 
@@ -103,6 +105,9 @@ def heads() -> None:
     both("causal", lambda *x: kt.flash_attention(*x, causal=True), lambda *x: attention(*x, mask), q, k, v)
     near = mask & ~torch.ones_like(mask).tril(23 - 19 - 6)
     both("window", lambda *x: kt.flash_attention(*x, causal=True, window=6), lambda *x: attention(*x, near), q, k, v)
+    none = [one.requires_grad_() for one in (numbers(1, 2, 1, 16), numbers(1, 0, 1, 16))]
+    kt.flash_attention(none[0], none[1], none[1]).sum().backward()
+    assert not none[0].grad.any(), "a query that sees no key has a gradient of zeros"
     packed = numbers(2, 19, 3, 4, 16)
     close("packed", kt.flash_attention(*packed.unbind(2)), attention(*packed.unbind(2)))
     angles = torch.arange(3, 22, device=DEVICE)[:, None] * 10_000.0 ** (-torch.arange(8, device=DEVICE) / 8)
