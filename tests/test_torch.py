@@ -1,4 +1,4 @@
-"""Operators of torch that are made of kernels."""
+"""Operators of torch: those that a program makes of kernels, and those of `ktc.torch`."""
 
 import subprocess
 import sys
@@ -9,42 +9,33 @@ import pytest
 from programs import TESTS, environment
 
 
+def _run(program_cache: Path, script: str, *words: str) -> list[str]:
+    """Run a program of tests/interop/torch; return its lines."""
+    pytest.importorskip("torch")
+    done = subprocess.run(
+        [sys.executable, script, *words],
+        check=False, cwd=TESTS / "interop" / "torch", env=environment(program_cache), capture_output=True, text=True,
+        timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
 @pytest.mark.thorough
 def test_operator_with_gradient_trains_a_network(program_cache: Path) -> None:
-    pytest.importorskip("torch")
-    folder = TESTS / "interop" / "torch"
-    done = subprocess.run(
-        [sys.executable, "operator_training.py"],
-        check=False, cwd=folder, env=environment(program_cache), capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    assert done.stdout == "gradient: True\ntrained: True\n", done.stderr
-
-
-def _operators(program_cache: Path, *parts: str) -> None:
-    pytest.importorskip("torch")
-    folder = TESTS / "interop" / "torch"
-    done = subprocess.run(
-        [sys.executable, "operators.py", *parts],
-        check=False, cwd=folder, env=environment(program_cache), capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
-    assert done.stdout == "".join(f"{part}: right\n" for part in parts), done.stderr
+    assert _run(program_cache, "operator_training.py") == ["gradient: True", "trained: True"]
 
 
 def test_operators_of_rows_and_their_errors(program_cache: Path) -> None:
-    _operators(program_cache, "rows", "errors")
+    assert _run(program_cache, "operators.py", "rows", "errors") == ["rows: right", "errors: right"]
 
 
 @pytest.mark.thorough
 def test_operators_are_those_of_torch(program_cache: Path) -> None:
-    _operators(program_cache, "products", "heads", "images", "registered")
+    parts = ["products", "heads", "images", "registered"]
+    assert _run(program_cache, "operators.py", *parts) == [f"{part}: right" for part in parts]
 
 
 @pytest.mark.thorough
 def test_network_of_operators(program_cache: Path) -> None:
-    pytest.importorskip("torch")
-    folder = TESTS / "interop" / "torch"
-    done = subprocess.run(
-        [sys.executable, "network.py"],
-        check=False, cwd=folder, env=environment(program_cache), capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
-    assert done.stdout == "trained: True\ncompiled: True\nas torch's: True\n", done.stderr
+    assert _run(program_cache, "network.py") == ["trained: True", "compiled: True", "as torch's: True"]

@@ -282,7 +282,7 @@ def _common(body: Body, values: Sequence[Result], expected: Ty | None, node: ast
 def merge_arms(
     body: Body, values: Sequence[Result], lists: list[list[nodes.Statement]], node: ast.Ternary
 ) -> list[Result]:
-    """Return the value of a conditional expression whose types have a `__merge_with__` for each other.
+    """Return the values of the arms of a conditional expression, merged where their types have a `__merge_with__`.
 
     Args:
         values: of the two arms.
