@@ -1,5 +1,6 @@
 """Operators of images: `conv2d`, `max_pool2d`, `avg_pool2d`, of tensors in torch's format `channels_last`."""
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import torch
@@ -8,7 +9,7 @@ from ktc.torch.products import ACTIVATIONS, derivative
 from ktc.torch.registration import Operator, Plan
 from ktc.torch.variants import Call, variant
 
-Pair: TypeAlias = int | tuple[int, int]
+Pair: TypeAlias = int | Sequence[int]
 
 _FLOATS = frozenset((torch.float64, torch.float32, torch.float16, torch.bfloat16))
 _ATEN = torch.ops.aten
@@ -18,8 +19,18 @@ def _variant(file: str, x: torch.Tensor, **definitions: object) -> Call:
     return variant(file, x.get_device(), {"DTYPE": x.dtype, **definitions})
 
 
-def _pair(value: Pair) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else (value[0], value[1])
+def _pair(operator: str, name: str, value: Pair) -> tuple[int, int]:
+    pair = (value, value) if isinstance(value, int) else tuple(value)
+    if len(pair) == 1:
+        return pair[0], pair[0]
+    if len(pair) != 2:
+        raise ValueError(f"{operator}(): {name} must be one number or two, not {value!r}")
+    return pair[0], pair[1]
+
+
+def _options(operator: str, stride: Pair, padding: Pair, dilation: Pair) -> tuple[int, ...]:
+    words = (("stride", stride), ("padding", padding), ("dilation", dilation))
+    return tuple(one for name, value in words for one in _pair(operator, name, value))
 
 
 def _extents(x: torch.Tensor, window: tuple[int, int], options: tuple[int, ...]) -> tuple[int, int]:
@@ -132,7 +143,7 @@ def conv2d(
         ValueError: an option is not possible.
     """
     checks.are_tensors("conv2d", x=x, weight=weight)
-    options = (*_pair(stride), *_pair(padding), *_pair(dilation))
+    options = _options("conv2d", stride, padding, dilation)
     allowed = bool(torch.backends.cudnn.allow_tf32) if tf32 is None else tf32
     rounds = x.dtype == torch.float32 and x.is_cuda and allowed
     made: torch.Tensor = _CONV2D(x, weight, bias, options, activation, rounds)
@@ -200,8 +211,9 @@ def max_pool2d(
         ValueError: an option is not possible.
     """
     checks.are_tensors("max_pool2d", x=x)
-    options = (*_pair(kernel_size if stride is None else stride), *_pair(padding), *_pair(dilation))
-    made: torch.Tensor = _MAX_POOL2D(x, _pair(kernel_size), options)
+    window = _pair("max_pool2d", "kernel_size", kernel_size)
+    options = _options("max_pool2d", kernel_size if stride is None else stride, padding, dilation)
+    made: torch.Tensor = _MAX_POOL2D(x, window, options)
     return made.permute(0, 3, 1, 2)
 
 
@@ -210,6 +222,7 @@ def avg_pool2d(
 ) -> torch.Tensor:
     """Return the mean of each window; see `max_pool2d`."""
     checks.are_tensors("avg_pool2d", x=x)
-    options = (*_pair(kernel_size if stride is None else stride), *_pair(padding), 1, 1)
-    made: torch.Tensor = _AVG_POOL2D(x, _pair(kernel_size), options, count_include_pad)
+    window = _pair("avg_pool2d", "kernel_size", kernel_size)
+    options = _options("avg_pool2d", kernel_size if stride is None else stride, padding, 1)
+    made: torch.Tensor = _AVG_POOL2D(x, window, options, count_include_pad)
     return made.permute(0, 3, 1, 2)

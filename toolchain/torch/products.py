@@ -144,7 +144,7 @@ def matmul(
 
     Args:
         a: (…, m, k), or (k). Dimensions before the last two are rows as well if `b` is a matrix.
-        b: (k, n), or (batches, k, n) with `a` (batches, m, k). Both may be transposed: `b.mT` costs nothing.
+        b: (k, n), or (k), or (batches, k, n) with `a` (batches, m, k). Both may be transposed: `b.mT` costs nothing.
         bias: (n), of the result's type.
         activation: "none", "relu", "gelu", "gelu_tanh", "silu" or "sigmoid".
         residual: of the result's shape and type.
@@ -159,6 +159,13 @@ def matmul(
     """
     if not (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)):
         checks.are_tensors("matmul", a=a, b=b)
+    if b.dim() == 1:
+        if bias is not None or out is not None or residual is not None:
+            raise RuntimeError("matmul(): a product with a vector takes no bias, residual or out: pass b.unsqueeze(-1)")
+        made = matmul(
+            a, b.unsqueeze(-1), activation=activation, scale_a=scale_a, scale_b=scale_b, tf32=tf32, out_dtype=out_dtype
+        )
+        return made.squeeze(-1)
     dims = a.dim()
     if dims == 1:
         made = matmul(

@@ -69,6 +69,7 @@ class Operator:
                 them. They are passed to the variant after the plan's numbers.
         """
         self.name, self._count, self._plan, self._writes, self._free = name, count, plan, writes, free
+        self._tensors = [word.split()[-1] for word in schema[1 : schema.index(") ->")].split(",")[:count]]
         self._plans: dict[object, Plan] = {}
         LIBRARY.define(f"{name}{schema}", tags=(_STRIDES, torch.Tag.pt2_compliant_tag))
         for device in ("CPU", "CUDA"):
@@ -91,10 +92,14 @@ class Operator:
             if one is None:
                 continue
             if type(one) not in _TYPES or (records and one.requires_grad) or not (one.is_cuda or one.is_cpu):
-                if not isinstance(one, torch.Tensor):
-                    raise TypeError(f"{self.name}(): an argument must be Tensor, not {type(one).__name__}")
+                self._require_tensors(arguments)
                 return self.overload(*arguments)
         return self._run(*arguments)
+
+    def _require_tensors(self, arguments: tuple[object, ...]) -> None:
+        for name, one in zip(self._tensors, arguments, strict=False):
+            if one is not None and not isinstance(one, torch.Tensor):
+                raise TypeError(f"{self.name}(): argument '{name}' must be Tensor, not {type(one).__name__}")
 
     def _dispatched(self, *arguments: Any) -> Any:
         """Compute it, called by torch's dispatcher, which makes lists of tuples."""

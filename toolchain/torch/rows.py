@@ -162,32 +162,20 @@ def rms_norm(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.
     Raises:
         RuntimeError: shapes, types, devices or strides do not fit.
     """
-    try:
-        made: torch.Tensor = _RMS_NORM(x, weight, eps)
-    except (AttributeError, TypeError):
-        checks.are_tensors("rms_norm", x=x, weight=weight)
-        raise
+    made: torch.Tensor = _RMS_NORM(x, weight, float(eps))
     return made
 
 
 def layer_norm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5) -> torch.Tensor:
     """Return `(x - mean) / sqrt(variance + eps) * weight + bias`, over the last dimension; see `rms_norm`."""
-    try:
-        made: torch.Tensor = _LAYER_NORM(x, weight, bias, eps)
-    except (AttributeError, TypeError):
-        checks.are_tensors("layer_norm", x=x, weight=weight, bias=bias)
-        raise
+    made: torch.Tensor = _LAYER_NORM(x, weight, bias, float(eps))
     return made
 
 
 def _over_last(operator: Operator, x: torch.Tensor, dim: int) -> torch.Tensor:
-    try:
-        if dim != -1 and dim != x.dim() - 1:
-            raise ValueError(f"{operator.name}(): dim must be the last dimension, not {dim}: transpose x first")
-        made: torch.Tensor = operator(x)
-    except (AttributeError, TypeError):
-        checks.are_tensors(operator.name, x=x)
-        raise
+    if dim != -1 and dim != x.dim() - 1:
+        raise ValueError(f"{operator.name}(): dim must be the last dimension, not {dim}: transpose x first")
+    made: torch.Tensor = operator(x)
     return made
 
 

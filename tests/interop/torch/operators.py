@@ -58,6 +58,7 @@ def products() -> None:
     both("rows", kt.matmul, torch.matmul, numbers(3, 4, 65), b)
     both("batches", kt.batched_matmul, torch.bmm, numbers(3, 33, 65), numbers(3, 65, 5))
     close("vector", kt.matmul(a[0], b), a[0] @ b)
+    close("column", kt.matmul(a, b[:, 0]), a @ b[:, 0])
     close("part of a matrix", kt.matmul(a[:, 1:33], b[2:34]), a[:, 1:33] @ b[2:34])
     functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu, "sigmoid": torch.sigmoid}
     functions["gelu_tanh"] = lambda x: F.gelu(x, approximate="tanh")
@@ -175,6 +176,8 @@ def errors() -> None:
         (lambda: kt.matmul(a, a), RuntimeError, "shapes cannot be multiplied (4x8 and 4x8)"),
         (lambda: kt.matmul(a, b.double()), RuntimeError, "expected b to have the dtype of a"),
         (lambda: kt.matmul(a, [1]), TypeError, "argument 'b' must be Tensor, not list"),
+        (lambda: kt.matmul(a, b, bias=3), TypeError, "argument 'bias' must be Tensor, not int"),
+        (lambda: kt.max_pool2d(numbers(1, 2, 5, 5), (1, 2, 3)), ValueError, "kernel_size must be one number or two"),
         (lambda: kt.matmul(a[::2, ::2], b[:4]), RuntimeError, "a has strides (16, 2)"),
         (lambda: kt.matmul(a, b, activation="tanh"), ValueError, "activation must be one of none, relu"),
         (lambda: kt.matmul(a, b, bias=a), RuntimeError, "bias must be contiguous with 4 elements"),
@@ -182,7 +185,7 @@ def errors() -> None:
         (lambda: kt.softmax(a, 0), ValueError, "dim must be the last dimension"),
         (lambda: kt.softmax(a.T), RuntimeError, "x.contiguous()"),
         (lambda: kt.softmax(a.double()), RuntimeError, "x has dtype torch.float64; supported are bfloat16, float16"),
-        (lambda: kt.softmax(3), TypeError, "argument 'x' must be Tensor, not int"),
+        (lambda: kt.softmax([3.0]), TypeError, "argument 'x' must be Tensor, not list"),
         (lambda: kt.rms_norm(a, b), RuntimeError, "weight must be contiguous with 8 elements"),
         (lambda: kt.flash_attention(a, a, a), RuntimeError, "q must be (batches, length, heads, depth)"),
         (lambda: kt.conv2d(numbers(1, 2, 5, 5), numbers(1, 2, 3, 3)), RuntimeError, "channels_last"),
