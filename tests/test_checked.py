@@ -106,7 +106,7 @@ def test_every_fault_of_the_host_is_reported_at_its_line(run: Run) -> None:
     assert (code, out, entries) == (0, "3\n", [])
 
 
-@pytest.mark.parametrize("name", ["launches", "owners", "references"])
+@pytest.mark.parametrize("name", ["launches", "owners", "references", "streams"])
 def test_each_case_of_the_host_stops_at_its_line(name: str, program_cache: Path, tmp_path: Path) -> None:
     text = (FOLDER / f"{name}.kpy").read_text()
     wanted: dict[int, set[tuple[str, int]]] = {}
