@@ -1,20 +1,23 @@
 """A fuzzer whose mutants mostly compile: a number, an operator, a name, a convention or a line of a program changes.
 
-    python tests/fuzz_near.py [--count 100000] [--seed 0] [--keep FOLDER] [-j N]
+    python tests/fuzz_near.py [--count 100000] [--seconds 600] [--seed 0] [--keep FOLDER] [-j N]
 
 Each program is elaborated once, as `ktc run --watch` does; each mutant of it goes on from there in a forked process, as
 far as the IR of the host and of the kernels. One whose process fails is compiled again as `ktc emit` does, so that a
 mistake of the prepared build and one of the compiler are told apart in the log. Programs are those of tests/run,
-tests/gpu and examples/. At the end: how many mutants compile, how many are refused, and the bad ones.
+tests/gpu and examples/; with `--seconds`, those whose mutants take long get fewer of them. At the end: how many mutants
+compile, how many are refused, and the bad ones.
 """
 
 import argparse
+import math
 import os
 import random
 import re
 import resource
 import sys
 import tempfile
+import time
 import traceback
 from collections import Counter
 from dataclasses import dataclass, field
@@ -117,8 +120,9 @@ def _in_child(prepared: PreparedBuild, cache: Cache, log: Path) -> int:
     return REFUSED if session.sink.error_count else COMPILES
 
 
-def fuzz_program(path: Path, count: int, seed: int, keep: Path) -> Counter[int]:
-    """Compile mutants of one program; return how they ended."""
+def fuzz_program(path: Path, count: int, seconds: float, seed: int, keep: Path) -> Counter[int]:
+    """Compile mutants of one program, until there were enough or the seconds are over; return how they ended."""
+    end = time.monotonic() + seconds
     chance, counts, text = random.Random(f"{seed} {path.name}"), Counter[int](), path.read_text("utf-8")
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / path.name
@@ -129,6 +133,8 @@ def fuzz_program(path: Path, count: int, seed: int, keep: Path) -> Counter[int]:
         if prepared is None:
             return counts
         for number in range(count):
+            if time.monotonic() > end:
+                break
             mutant = mutate(text, chance)
             root.write_text(mutant, "utf-8")
             log = Path(name) / "log"
@@ -159,18 +165,18 @@ def _keep(stem: Path, suffix: str, text: str, code: int, log: Path) -> None:
     stem.with_suffix(".log").write_text(f"exit code {code}\n{said}\nagain: {again.code}\n{again.text}", "utf-8")
 
 
-def fuzz(count: int, seed: int, keep: Path, jobs: int) -> Counter[int]:
-    """Compile mutants of all programs, several programs at once."""
+def fuzz(count: int, seconds: float, seed: int, keep: Path, jobs: int) -> Counter[int]:
+    """Compile mutants of all programs, several programs at once, for about the given number of seconds."""
     paths, total, running = programs(), Counter[int](), dict[int, Path]()
     random.Random(seed).shuffle(paths)
-    each = -(-count // len(paths))
+    each, share = -(-count // len(paths)), seconds * jobs / len(paths)
     with tempfile.TemporaryDirectory() as name:
         while paths or running:
             while paths and len(running) < jobs:
                 path = paths.pop()
                 child = os.fork()
                 if child == 0:
-                    counts = fuzz_program(path, each, seed, keep)
+                    counts = fuzz_program(path, each, share, seed, keep)
                     (Path(name) / str(os.getpid())).write_text(repr(dict(counts)))
                     os._exit(0)
                 running[child] = path
@@ -186,11 +192,12 @@ def main() -> int:
     """Fuzz, and say what was found."""
     words = argparse.ArgumentParser(description="Compile mutants that mostly compile.")
     words.add_argument("--count", type=int, default=100_000)
+    words.add_argument("--seconds", type=float, default=math.inf)
     words.add_argument("--seed", type=int, default=0)
     words.add_argument("--keep", type=Path, default=ROOT / "build" / "fuzz-near")
     words.add_argument("-j", dest="jobs", type=int, default=os.cpu_count() or 1)
     given = words.parse_args()
-    total = fuzz(given.count, given.seed, given.keep, given.jobs)
+    total = fuzz(given.count, given.seconds, given.seed, given.keep, given.jobs)
     bad = sum(count for code, count in total.items() if code not in (COMPILES, REFUSED))
     print(f"{sum(total.values())} mutants: {total[COMPILES]} compile, {total[REFUSED]} are refused, {bad} are bad")
     return 1 if bad else 0
