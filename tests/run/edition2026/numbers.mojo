@@ -194,7 +194,13 @@ def of_texts() raises:
         print(e)
 
 
+def literals_beyond_floats():
+    print(Int32(1 << 1024), UInt8((1 << 1024) + 7), SIMD[DType.int16, 2](1 << 2000))
+    print(BFloat16(1 << 1024), Float64(1 << 1024), Float32(-(1 << 2000)))
+
+
 def main() raises:
+    literals_beyond_floats()
     of_texts()
     scalars()
     divisions()

@@ -24,12 +24,12 @@ from ktc.ir.small_floats import EXPONENT, FORMATS, encode, encode_exponent
 
 Handler = Callable[[Use], Result]
 
-
 Real = Fraction | float
-
 
 MAX_BITS = 1 << 16
 """How long an exact number may become."""
+_MOST_DIGITS = 40
+"""Longer numbers are shortened in diagnostics."""
 
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
@@ -88,10 +88,18 @@ def _integer_to(use: Use) -> Result:
     value = _integer(use, 0)
     _, prim = use.prim_of()
     if prim.name == "uindex" and value < 0:
-        use.fail(Code.TYPE_MISMATCH, f"the literal {value} is negative, and the type is unsigned")
+        use.fail(Code.TYPE_MISMATCH, f"the literal {_shown(value)} is negative, and the type is unsigned")
     if prim.name in ("index", "uindex") and not -(1 << 63) <= value < 1 << (63 + (prim.name == "uindex")):
-        use.fail(Code.TYPE_MISMATCH, f"the literal {value} does not fit into 64 bits")
+        use.fail(Code.TYPE_MISMATCH, f"the literal {_shown(value)} does not fit into 64 bits")
     return _constant(use, value)
+
+
+def _shown(value: int) -> str:
+    """Return a number for a diagnostic, without the middle digits of a long one."""
+    digits = str(abs(value))
+    if len(digits) <= _MOST_DIGITS:
+        return str(value)
+    return f"{'-' * (value < 0)}{digits[:10]}...{digits[-10:]} ({len(digits)} digits)"
 
 
 def _integer_to_float(use: Use) -> Result:
@@ -113,7 +121,7 @@ def _constant(use: Use, value: "int | Real") -> RValue:
     elif prim.kind == EXPONENT:
         plain = encode_exponent(value)
     elif isinstance(element, types.IntType) and (prim.kind in ("s", "u") or not value):
-        plain = (math.trunc(value) if math.isfinite(value) else 0) & (1 << element.bits) - 1
+        plain = (math.trunc(value) if _is_finite(value) else 0) & (1 << element.bits) - 1
     else:
         use.check_numbers(prim)
         use.mismatch(f"a number cannot become a '{type_printer.type_name(use.elab, ty)}'")
@@ -131,6 +139,10 @@ def normalized(value: "int | Real") -> Real:
         special = not math.isfinite(value) or (value == 0.0 and math.copysign(1.0, value) < 0)
         return value if special else Fraction(value)
     return Fraction(value)
+
+
+def _is_finite(value: "int | Real") -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _sign(value: Real) -> float:
@@ -248,7 +260,7 @@ def _real_to(use: Use) -> Result:
 
 def _real_to_int(use: Use) -> Result:
     value = _real(use, 0)
-    if not math.isfinite(value):
+    if not _is_finite(value):
         use.fail(Code.COMPILE_TIME_EVALUATION_FAILED, f"{value} is not an integer")
     return use.literal(math.trunc(value))
 
