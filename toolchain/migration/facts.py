@@ -38,6 +38,7 @@ class Facts:
     Attributes:
         calls: by the place of a call, an operator or a subscript: the functions that it means, `List.append`.
         hidden: the places of calls of functions that only texts of edition 2025 see.
+        parameters: by the place of a call, the types of its function's parameters, "" where one is a type itself.
         types: by the place of an expression: the types that it has in the instances, as they are written.
         structs: the same, only the names of their structs.
         variables: types of variables by where their names stand.
@@ -51,6 +52,7 @@ class Facts:
     calls: dict[Place_, set[str]] = field(default_factory=dict)
     hidden: dict[Place_, set[str]] = field(default_factory=dict)
     implicit: dict[Place_, set[str]] = field(default_factory=dict)
+    parameters: dict[Place_, list[str]] = field(default_factory=dict)
     types: dict[Place_, set[str]] = field(default_factory=dict)
     structs: dict[Place_, set[str]] = field(default_factory=dict)
     variables: dict[int, set[str]] = field(default_factory=dict)
@@ -92,6 +94,8 @@ class Recorder:
     raising: set[Function] = field(default_factory=set)
     raised_through: dict[Function, set[Function]] = field(default_factory=dict)
     declared: set[Function] = field(default_factory=set)
+    _stopping: set[Function] = field(default_factory=set)
+    _calls: dict[Function, set[Function]] = field(default_factory=dict)
     _leaving: list[tuple[Function, str, Place_]] = field(default_factory=list)
     _callees: dict[tuple[str, Place_], set[Function]] = field(default_factory=dict)
     _nested: list[tuple[Body, FunctionInfo]] = field(default_factory=list)
@@ -139,12 +143,20 @@ class Recorder:
                 instance = body.frame.outer_instance or body.frame.instance
                 written = span.source.text[span.start : span.end]
                 if fn.node.name in _STOPS and "next" in written and not body.flow.handlers and instance is not None:
-                    self.raising.add((instance.fn.module.source.path, instance.fn.node.start))
+                    self._stopping.add((instance.fn.module.source.path, instance.fn.node.start))
             if fn.node.raises:
                 self.declared.add((fn.module.source.path, fn.node.start))
             if not fn.module.is_library:
+                facts.parameters[place] = [
+                    written_type(body.elab, one.ty) if isinstance(one, ConstValue) else ""
+                    for one in value.instance.param_values
+                ]
                 own = (fn.module.source.path, fn.node.start)
                 self._callees.setdefault((span.source.path, place), set()).add(own)
+                instance = body.frame.outer_instance or body.frame.instance
+                if instance is not None and not body.flow.handlers:
+                    caller = (instance.fn.module.source.path, instance.fn.node.start)
+                    self._calls.setdefault(caller, set()).add(own)
         elif isinstance(value, ErrorTarget) and not value.label:
             instance = body.frame.outer_instance or body.frame.instance
             if instance is not None:
@@ -214,6 +226,12 @@ class Recorder:
                 self.raised_through.setdefault(caller, set()).update(through)
             else:
                 self.raising.add(caller)
+        while True:
+            more = {one for one, called in self._calls.items() if called & self._stopping} - self._stopping
+            if not more:
+                break
+            self._stopping |= more
+        self.raising |= self._stopping
 
     def raises(self, raising: set[Function]) -> set[Function]:
         """Return the functions that may raise, if those of a set do and no other one says so."""

@@ -3,13 +3,16 @@
 Input: paths. Output: `Migrated`, one for each; nothing is written.
 """
 
+import gc
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from ktc.base.editions import ChosenEdition, Edition
+from ktc.base.library import OWN_PACKAGES
 from ktc.base.records import replace
 from ktc.config import Options
 from ktc.diag.codes import Code
@@ -31,7 +34,10 @@ from ktc.syntax.parsing.lalr import Parser
 from ktc.syntax.parsing.tables import Tables
 from ktc.tools.checks.checking import check_file
 
+_T = TypeVar("_T")
 _ROUNDS = 3
+_KEPT = 8
+"""As many files are elaborated before their memory is free again: 30 MB each."""
 _ENDS = (*SUFFIXES, *(f"/__init__{suffix}" for suffix in SUFFIXES))
 """What the name of a module's file ends with."""
 _CONVERTED = re.compile(r"write 'U?Int\(\.\.\.\)' to convert it")
@@ -86,13 +92,13 @@ def migrate(paths: Sequence[Path], options: Options, tables: Tables, library: Pa
         options: of the check; `root` is replaced.
         library: the folder of the standard library.
     """
-    done = [_planned(path, options, tables, library) for path in paths]
+    done = [_planned(path, options, tables, library) for path in _released(paths)]
     texts = {
         os.path.abspath(one.path): Source(str(one.path), one.text, edition=_NEW)
         for one in done
         if one.text is not None and one.changes is not None
     }
-    for one in done:
+    for one in _released(done):
         if one.text is not None and one.changes is not None:
             errors = _rename_rest(one, options, texts)
             noted = [*_noted(one)]
@@ -100,6 +106,14 @@ def migrate(paths: Sequence[Path], options: Options, tables: Tables, library: Pa
             rest = [look for look in _remaining(one, errors) if look.line not in lines]
             one.looks = sorted([*noted, *rest], key=lambda look: (look.line, look.column))
         yield one
+
+
+def _released(many: Sequence[_T]) -> Iterator[_T]:
+    """Give files one by one, and free what the elaboration of some of them took: Python does not look by itself."""
+    for number, one in enumerate(many, 1):
+        yield one
+        if number % _KEPT == 0:
+            gc.collect()
 
 
 def changes_of(source: Source, options: Options, tables: Tables, library: Path) -> tuple[Changes | None, bool]:
@@ -115,10 +129,11 @@ def changes_of(source: Source, options: Options, tables: Tables, library: Path) 
     if len(parser.pieces) != 1:
         return None, False
     reading = Reading(source.text, parser.pieces[0], tables, Edition.Y2026)
-    own = _own_modules(Path(source.path))
+    own = _own_modules(Path(source.path), Edition.Y2026)
     plan = Plan(
-        source.path, reading, Facts(), Changes(source.text), frozenset(), read(library), own, prelude=_prelude(library)
-    )
+        source.path, reading, Facts(), Changes(source.text), frozenset(), library, read(library), own,
+        prelude=_prelude(library),
+    )  # fmt: skip
     fill(plan)
     return plan.changes, False
 
@@ -151,10 +166,11 @@ def _planned(
     facts = recorder.files.get(module.source.path, Facts())
     raising = frozenset(recorder.raises(set()))
     reading = Reading(text, module, tables)
-    own, known = _own_modules(path), _known(module)
+    own, known = _own_modules(path, Edition.Y2025), _known(module)
     plan = Plan(
-        module.source.path, reading, facts, Changes(text), raising, read(library), own, known, _prelude(library)
-    )
+        module.source.path, reading, facts, Changes(text), raising, library, read(library), own, known,
+        _prelude(library),
+    )  # fmt: skip
     fill(plan)
     return Migrated(path, source, plan.changes.applied(), changes=plan.changes)
 
@@ -167,12 +183,16 @@ def _prelude(library: Path) -> frozenset[str]:
     return frozenset(item.rpartition(" ")[2] for item in items if item and not item.startswith("_"))
 
 
-def _own_modules(path: Path) -> frozenset[str]:
-    """Return the names of library modules that the user's folder has too."""
+def _own_modules(path: Path, edition: Edition) -> frozenset[str]:
+    """Return the names of library modules that the user's folder has too.
+
+    In edition 2025 these files take the place of ktc's own packages only.
+    """
     folder = os.path.dirname(os.path.abspath(path))
     return frozenset(
         name for name in LIBRARY_MODULES
-        if any(os.path.isfile(os.path.join(folder, name + end)) for end in _ENDS)
+        if (name in OWN_PACKAGES or edition is Edition.Y2026)
+        and any(os.path.isfile(os.path.join(folder, name + end)) for end in _ENDS)
     )  # fmt: skip
 
 

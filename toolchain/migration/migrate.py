@@ -12,6 +12,7 @@ from ktc.migration.rules import (
     closures,
     declarations,
     displays,
+    elementwise,
     indices,
     kernels,
     members,
@@ -25,7 +26,7 @@ from ktc.syntax import ast
 Rule = Callable[[Plan, Any], None]
 
 RULES: Mapping[type[ast.Node], tuple[Rule, ...]] = MappingProxyType({
-    ast.Module: (names.names, declarations.destructors),
+    ast.Module: (names.names, declarations.destructors, elementwise.calls),
     ast.FunctionDecl: (declarations.function, closures.captures, statements.implicit_variables),
     ast.Param: (declarations.argument,),
     ast.FunctionType: (declarations.function_type,),
@@ -44,7 +45,7 @@ RULES: Mapping[type[ast.Node], tuple[Rule, ...]] = MappingProxyType({
     ast.SetLit: (displays.operand,),
     ast.Call: (
         members.method, members.otherwise, pointers.writes, indices.length, displays.list_call, closures.passed,
-        numbers.signed_id, members.shown,
+        numbers.signed_id, members.shown, members.open_pack,
     ),
     ast.VarDecl: (displays.display,),
     ast.Assign: (displays.display,),

@@ -1,6 +1,7 @@
 """One text that is being migrated: what the rules read, and where they put their changes."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ktc.migration.changes import Changes
 from ktc.migration.facts import Facts, Function
@@ -15,6 +16,7 @@ class Plan:
     Args:
         path: of its file.
         raising: the functions of the program that may raise in edition 2026.
+        library: the folder of the library.
         names: the public names of edition 2026.
         known: names that types of edition 2026 can have in this text.
         prelude: names that need no import in edition 2026.
@@ -27,6 +29,7 @@ class Plan:
     facts: Facts
     changes: Changes
     raising: frozenset[Function]
+    library: Path
     names: EditionNames
     users: frozenset[str] = field(default_factory=frozenset)
     known: frozenset[str] = frozenset()

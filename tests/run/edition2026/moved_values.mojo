@@ -75,6 +75,51 @@ def others() raises:
     print(either[Int])
 
 
+struct Whole(Movable):
+    """Is never moved where a call that raises makes it for a variable."""
+
+    var number: Int
+
+    def __init__(out self, number: Int) raises:
+        if number < 0:
+            raise Error("below zero")
+        self.number = number
+
+    def __init__(out self, *, deinit move: Self):
+        self.number = move.number
+        print("moved", move.number)
+
+
+def whole(number: Int) raises -> Whole:
+    return Whole(number)
+
+
+def in_place():
+    try:
+        var first = Whole(1)
+        var second = whole(3)
+        print(first.number, second.number)
+        var third = whole(-1)
+        print(third.number)
+    except error:
+        print(error)
+
+
+struct Marked(TrivialRegisterPassable):
+    """Is copied as its bits are, whatever its own `copy` gives."""
+
+    var number: Int
+
+    def __init__(out self, number: Int):
+        self.number = number
+
+    def copy(self) -> Float32:
+        return Float32(self.number * 2)
+
+
 def main() raises:
+    in_place()
+    var marks = List[Marked](length=2, fill=Marked(4))
+    print(marks.copy()[1].number, marks[0].copy())
     lists()
     others()

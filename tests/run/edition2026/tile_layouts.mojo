@@ -52,6 +52,7 @@ def coordinates():
     numbers(Coord(1, Idx[2]))
     numbers(coord[5, 6, 7])
     print(DynamicCoord[DType.int64, 3](1, 2, 3), Coord((3, 4)))
+    print(Coord(IndexList[2](3, 4)), Coord(IndexList[3, element_type=DType.int32](1, 2, 3))[2])
     print(Coord(Idx[2], Idx[3]) == Coord(Idx[2], 3), Coord(1, 2) == Coord(1, 3))
 
 

@@ -8,6 +8,7 @@ memory.
 
 from collections.abc import Callable, Sequence
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import error_trace, ir_values, locals, materialization, partial_moves, place_operations
@@ -79,8 +80,9 @@ def emit_call_with(
             local.points_to, local.points_to_all = loans or (), loans is None
             result = Place(signature.result_ty, nodes.LocalAddress(local), loans=loans)
         else:
-            # the result of a call inside 'try' is a temporary, from which it is moved
-            named = "result" if signature.raises and body.flow.handlers else ""
+            # in edition 2025 the result of a call inside 'try' is a temporary, from which it is moved
+            is_aside = signature.raises and body.flow.handlers and body.frame.module.edition is not Edition.Y2026
+            named = "result" if is_aside else ""
             result = locals.temporary(body, signature.result_ty, named, loans)
             if named and result.local is not None:
                 body.flow.note_try_result(result.local)

@@ -11,8 +11,8 @@ from ktc.elaborate.calls.writeback import attribute_of, field_of, runs_after_ope
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import names
 from ktc.elaborate.generics import archetypes, parameter_binding, unification
-from ktc.elaborate.model.declarations import AliasInfo, Member, OverloadSet, Ty
-from ktc.elaborate.model.elaboration import UNIT_CONST, Body
+from ktc.elaborate.model.declarations import AliasInfo, Member, OverloadSet, StructInfo, Ty
+from ktc.elaborate.model.elaboration import UNIT_CONST, Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
@@ -268,6 +268,16 @@ def _receiver(body: Body, node: ast.Node) -> str:
     return body.frame.module.source.text[base.start : base.end] if isinstance(base, ast.Node) else ""
 
 
+def _library_copy(elab: Elaboration, info: StructInfo, own: Member | None) -> Member | None:
+    """Return the `copy` that the library calls: a trivial struct may have another method of that name."""
+    if not info.register_trivial or info.module.is_library or not isinstance(own, OverloadSet):
+        return own
+    names = ("Self", info.name)
+    if any(isinstance(fn.node.result, ast.Name) and fn.node.result.id in names for fn in own.functions):
+        return own
+    return struct_members.implied_member(elab, info, "copy") or own
+
+
 def value_member(body: Body, base: Val, name: str, node: ast.Node) -> Result:
     """Return a member of a value."""
     ty = base.ty
@@ -278,6 +288,8 @@ def value_member(body: Body, base: Val, name: str, node: ast.Node) -> Result:
             return Method(base, well_known.startup_function(body.elab, "__ktc_copy_function__"))
         no_member(body, ty, name, node)
     member = struct_members.member(body.elab, ty, name)
+    if name == "copy" and body.frame.module.is_library:
+        member = _library_copy(body.elab, ty.info, member)
     if member is None and name in _WRAPPED and ty.info.module.is_library:  # what a package calls the primitive in it
         name = "__mlir_value"
         member = struct_members.member(body.elab, ty, name)

@@ -14,7 +14,15 @@ from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, Opaque, ParameterArgument, PartialTy, StructTy, UnboundParameter
+from ktc.elaborate.model.types import (
+    ConstValue,
+    Opaque,
+    ParameterArgument,
+    ParameterPack,
+    PartialTy,
+    StructTy,
+    UnboundParameter,
+)
 from ktc.elaborate.types import type_relations
 from ktc.elaborate.types.type_relations import is_static
 
@@ -35,7 +43,7 @@ def unify_self(
     params: tuple[ParameterArgument, ...] = expected.params
     for have, value in zip(self_ty.params, map(unification.without_spread, params), strict=True):
         if isinstance(have, UnboundParameter):
-            if value is not None and not isinstance(value, (UnboundParameter, Opaque)):
+            if value is not None and not _is_open(value):
                 bound.setdefault(have, value)
         elif (
             value is not None
@@ -44,6 +52,13 @@ def unify_self(
             and not type_relations.param_fits(elab, have, value)
         ) or (is_static(have) and isinstance(value, ConstValue) and not is_static(value)):
             raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
+
+
+def _is_open(value: ParameterArgument) -> bool:
+    """Return whether a parameter of a written type is not known yet; of a pack, whether one of its items is not."""
+    if isinstance(value, ParameterPack):
+        return any(isinstance(item, Opaque) for item in value.items)
+    return isinstance(value, (UnboundParameter, Opaque))
 
 
 def infer_made(

@@ -18,6 +18,8 @@ def function(plan: Plan, node: ast.FunctionDecl) -> None:
     _, closing, _ = read.head(node)
     if read.word(read.token(at)) == "fn":
         changes.replace(table.FUNCTION_WORD, at, at + len("fn"), "def")
+        if not node.raises and (plan.path, node.start) in plan.raising:  # 'next' raises in edition 2026
+            changes.insert(table.RAISES, closing + 1, " raises")
     elif node.is_def and _may_raise(plan, node):
         changes.insert(table.RAISES, closing + 1, " raises")
     if isinstance(read.parents.get(node), ast.StructDecl | ast.Extension | ast.TraitDecl):

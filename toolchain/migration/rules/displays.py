@@ -62,6 +62,8 @@ def operand(plan: Plan, node: ast.ListLit | ast.SetLit) -> None:
         for one in node.items:
             plan.changes.wrap(table.DISPLAY, one.start, one.end, "StaticString(", ")")
     is_operand = isinstance(parent, ast.Attribute | ast.Binary)
+    if parameter := _parameter(plan, node):
+        is_operand, kind = True, parameter
     if isinstance(parent, ast.Compare) and parent.first is node:
         is_operand = all(isinstance(one, ast.ListLit) for one in parent.rest)
         kind = kind or ("List[Int]" if all(isinstance(one, ast.IntLit) for one in node.items) else "")
@@ -70,6 +72,19 @@ def operand(plan: Plan, node: ast.ListLit | ast.SetLit) -> None:
             plan.changes.wrap(table.DISPLAY, node.start, node.end, f"{kind}(", ")")
         else:
             plan.changes.replace(table.DISPLAY, node.start, node.end, f"{kind}()")
+
+
+def _parameter(plan: Plan, node: ast.Expr) -> str:
+    """Return the type of a display that is a parameter of a function with overloads, which it chooses between."""
+    parent = plan.read.parents.get(node)
+    call = plan.read.parents.get(parent) if isinstance(parent, ast.Subscript) else None
+    if not isinstance(parent, ast.Subscript) or not isinstance(parent.base, ast.Name) or call is None:
+        return ""
+    name = parent.base.id
+    if sum(isinstance(one, ast.FunctionDecl) and one.name == name for one in plan.read.module.body) < 2:
+        return ""
+    types = plan.facts.parameters.get((call.start, call.end), [])
+    return dict(zip(parent.args, types, strict=False)).get(node, "")
 
 
 def list_call(plan: Plan, node: ast.Call) -> None:

@@ -32,12 +32,12 @@ def _launch(
     plan.changes.replace(table.LAUNCH, base.name_start, base.name_start + len(base.name), name)
     if len(func.args) == 2 and plan.read.of(func.args[0]) == plan.read.of(func.args[1]):
         plan.changes.replace(table.LAUNCH, kernel.end, func.args[1].end)
-    for decl in _kernels_of(plan, kernel):
+    for decl in functions_of(plan, kernel):
         kernels.setdefault(decl, []).append(node)
 
 
-def _kernels_of(plan: Plan, node: ast.Expr) -> list[ast.FunctionDecl]:
-    """Return the kernels of this file that an expression names; several if it is a parameter of the function around."""
+def functions_of(plan: Plan, node: ast.Expr) -> list[ast.FunctionDecl]:
+    """Return the functions of this file that an expression names: several if it is a parameter of a function."""
     while isinstance(node, ast.Subscript):
         node = node.base
     if not isinstance(node, ast.Name):
@@ -47,14 +47,16 @@ def _kernels_of(plan: Plan, node: ast.Expr) -> list[ast.FunctionDecl]:
             for index, param in enumerate(outer.params):
                 if param.name == node.id:
                     _widen(plan, param)
-                    return [one for given in _given(plan, outer, index, param.name) for one in _kernels_of(plan, given)]
+                    return [
+                        one for given in _given(plan, outer, index, param.name) for one in functions_of(plan, given)
+                    ]
     found = plan.facts.named.get((node.start, node.end))
     decls = [one for one in plan.read.nodes if isinstance(one, ast.FunctionDecl)]
     exact = [one for one in decls if found == (plan.path, one.start)]
     named = [one for one in decls if one.name == node.id and plan.read.parents.get(one) is plan.read.module]
     values = [one.value for one in plan.read.nodes if isinstance(one, ast.Alias) and one.name == node.id]
     if not exact and not named and len(values) == 1 and values[0] is not None:
-        return _kernels_of(plan, values[0])
+        return functions_of(plan, values[0])
     return exact or (named if len(named) == 1 else [])
 
 

@@ -4,7 +4,7 @@ import re
 
 from ktc.migration import table
 from ktc.migration.plan import Plan
-from ktc.migration.rules.places import is_printed
+from ktc.migration.rules.places import bring, is_printed
 from ktc.syntax import ast
 
 _EXTERNAL = {
@@ -12,8 +12,8 @@ _EXTERNAL = {
     "ImmutableOrigin": "ImmUntrackedOrigin",
 }  # fmt: skip
 _SIZED = frozenset(("SIMD", "InlineArray"))
-
-
+_OF_LOCATION = {"line": "line", "col": "column", "file_name": "file_name"}
+"""Fields of a place in a source, and the methods that they are in edition 2026."""
 _DTYPES = {
     **{f"{sign}int{bits}": f"{'U' if sign else ''}Int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     **{f"float{bits}": f"Float{bits}" for bits in (16, 32, 64)},
@@ -33,6 +33,8 @@ def attribute(plan: Plan, node: ast.Attribute) -> None:
     """`.size` of vectors and arrays; `MutOrigin.external`."""
     if node.name == "external" and isinstance(node.value, ast.Name) and node.value.id in _EXTERNAL:
         plan.changes.replace(table.NAME, node.start, node.end, _EXTERNAL[node.value.id])
+    if node.name in _OF_LOCATION and plan.facts.struct_of(node.value) == "_SourceLocation":
+        plan.changes.replace(table.METHOD, node.name_start, node.end, f"{_OF_LOCATION[node.name]}()")
     if node.name == "size" and (plan.facts.struct_of(node.value) in _SIZED or _is_open_vector(plan, node.value)):
         plan.changes.replace(table.NAME, node.name_start, node.name_start + len("size"), "length")
 
@@ -62,6 +64,32 @@ def sized_type(plan: Plan, node: ast.Subscript) -> None:
         kind = _DTYPES.get(text.removeprefix("DType."), "") if text.startswith("DType.") else ""
         pieces: tuple[str | tuple[int, int], ...] = (kind,) if kind else ("Scalar[", (arg.start, arg.end), "]")
         plan.changes.replace(table.NAME, arg.start, arg.end, *pieces)
+
+
+def open_pack(plan: Plan, node: ast.Call) -> None:
+    """`S[Int](5, "x")` of `struct S[T: …, *Ts: …]`: a pack that arguments determine is left open by `...`."""
+    func = node.func
+    base = func.base if isinstance(func, ast.Subscript) else None
+    structs = [one for one in plan.read.module.body if isinstance(one, ast.StructDecl)]
+    own = next((one for one in structs if isinstance(base, ast.Name) and one.name == base.id), None)
+    if own is None or not isinstance(func, ast.Subscript) or not (given := [*func.args, *func.keywords]):
+        return
+    pack = next((number for number, one in enumerate(own.params) if one.kind == "star"), -1)
+    made = plan.facts.type_of(node)
+    if pack >= len(given) and len(_parameters(made)) > len(given):
+        plan.changes.insert(table.PARAMETER, given[-1].end, ", ...")
+
+
+def _parameters(kind: str) -> list[str]:
+    """Return the parameters of a type as it is written."""
+    found, depth = [""], 0
+    for letter in kind.partition("[")[2].removesuffix("]"):
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += letter
+    return found if found != [""] else []
 
 
 def otherwise(plan: Plan, node: ast.Call) -> None:
@@ -99,11 +127,18 @@ def shown(plan: Plan, node: ast.Call) -> None:
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     for one in node.args if name in ("print", "String", "repr") else ():
         kind = plan.facts.struct_of(one)
-        is_other = kind in _CONTAINERS and not _SAME_TEXT.fullmatch(plan.facts.type_of(one))
-        if is_other if name != "repr" else kind not in ("", *_TEXTS):
-            text = "the text of this value is another one in edition 2026: look at what is printed"
-            plan.changes.note(table.SHOWN, one.start, text)
+        if name == "repr":
+            _other_repr(plan, one)
+        elif kind in _CONTAINERS and not _SAME_TEXT.fullmatch(plan.facts.type_of(one)):
+            plan.changes.note(table.SHOWN, one.start, _OTHER)
 
+
+def _other_repr(plan: Plan, node: ast.Expr) -> None:
+    if plan.facts.struct_of(node) not in ("", *_TEXTS):
+        plan.changes.note(table.SHOWN, node.start, _OTHER)
+
+
+_OTHER = "the text of this value is another one in edition 2026: look at what is printed"
 
 _CONTAINERS = frozenset(("List", "Dict", "Set", "Optional", "Slice"))
 _TEXTS = ("String", "StringLiteral", "StringSlice")
@@ -125,14 +160,32 @@ _BYTE = re.compile(r"^[^rR\"']*[\"'](?:[^\\]|\\(?!x[89a-fA-F]).)*\\x[89a-fA-F]",
 
 
 def template(plan: Plan, node: ast.FString) -> None:
-    """`f"…"` is a String; `t"…"` is what makes one."""
+    """`f"…"` is a String; `t"…"` is what makes one. It has no formats: a function of the library does."""
     read = plan.read
     token = read.token(node.start)
     text = read.word(token)
-    prefix = text[: len(text) - len(text.lstrip("fFrR"))]
+    prefix = text[: len(text) - len(text.lstrip("fFrRtT"))]
+    for one in node.parts:
+        if isinstance(one, ast.FField) and (one.spec or one.conversion):
+            _format(plan, one, "'" if text[len(prefix) : len(prefix) + 1] == '"' else '"')
     if "f" not in prefix.lower():
         return
     at = read.starts[token] + prefix.lower().index("f")
     plan.changes.replace(table.TEMPLATE, at, at + 1, "t")
     if not is_printed(plan, node):
         plan.changes.wrap(table.TEMPLATE, node.start, node.end, "String(", ")")
+
+
+def _format(plan: Plan, field: ast.FField, quote: str) -> None:
+    """`{x!r:>8}`."""
+    if plan.read.text[field.start] != "{" or plan.read.text[field.end - 1] != "}":
+        return
+    is_repr = field.conversion == "r" and plan.facts.struct_of(field.value) not in ("Int", "IntLiteral")
+    before, after = ("repr(", ")") if is_repr else ("String(", ")") if field.conversion == "s" else ("", "")
+    if is_repr:
+        _other_repr(plan, field.value)
+    if field.spec:
+        before, after = f"format_value[{quote}{field.spec}{quote}]({before}", f"{after})"
+        bring(plan, table.TEMPLATE, "std.collections.string.format", {"format_value"})
+    value = field.value.start, field.value.end
+    plan.changes.replace(table.TEMPLATE, field.start + 1, field.end - 1, before, value, after)

@@ -38,6 +38,9 @@ _MOVED: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({
     },
     **{(module, "is_defined"): ("std.sys", "is_defined") for module in ("sys", "sys.param_env")},
     ("gpu", "warp"): ("max.gpu.primitives", "warp"), ("gpu", "block"): ("max.gpu.primitives", "block"),
+    ("builtin._location", "_SourceLocation"): ("std.reflection", "SourceLocation"),
+    ("builtin._location", "__call_location"): ("std.reflection", "call_location"),
+    ("builtin._location", "__source_location"): ("std.reflection", "source_location"),
     ("algorithm", "parallelize"): ("max.algorithm", "parallelize"),
     ("algorithm", "sync_parallelize"): ("max.algorithm", "sync_parallelize"),
     ("algorithm", "elementwise"): ("max.algorithm.functional", "elementwise"),
@@ -97,7 +100,10 @@ def from_import(plan: Plan, node: ast.FromImport) -> None:
         return
     if node.names == (("*", ""),):
         at = plan.read.text.find(node.module, node.start)
-        plan.changes.replace(table.IMPORT, at, at + len(node.module), _module_of(plan, node.module))
+        public = _module_of(plan, node.module)
+        plan.changes.replace(table.IMPORT, at, at + len(node.module), public)
+        if (more := _submodules(plan, node, public)) and plan.read.parents.get(node) is plan.read.module:
+            plan.changes.insert(table.IMPORT, node.end, f"\nfrom {public} import {', '.join(more)}")
         return
     homes: dict[str, list[str]] = {}
     for name, alias in node.names:
@@ -111,6 +117,17 @@ def from_import(plan: Plan, node: ast.FromImport) -> None:
         if new != name and not alias:
             rename(plan, name, new)
     _write_imports(plan, node, homes)
+
+
+def _submodules(plan: Plan, node: ast.FromImport, public: str) -> list[str]:
+    """Return the modules of a package that the file uses: `import *` brings none of them in edition 2026."""
+    folder = plan.library.joinpath(*node.module.split("."))
+    return sorted(
+        name for name, uses in plan.read.uses.items()
+        if not name.startswith("_") and (folder / f"{name}.kpy").is_file() and any(
+            isinstance(plan.read.parents.get(one), ast.Attribute) and not _is_declared(plan, one) for one in uses
+        )
+    )  # fmt: skip
 
 
 def _write_imports(plan: Plan, node: ast.FromImport, homes: dict[str, list[str]]) -> None:

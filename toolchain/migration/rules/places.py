@@ -1,5 +1,8 @@
 """Where an expression stands, and what many rules ask of it."""
 
+from collections.abc import Set
+
+from ktc.migration.changes import Rewrite
 from ktc.migration.plan import Plan
 from ktc.syntax import ast
 
@@ -34,3 +37,15 @@ def is_printed(plan: Plan, node: ast.Node) -> bool:
 
 def is_path(node: ast.Expr) -> bool:
     return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_path(node.value))
+
+
+def bring(plan: Plan, rewrite: Rewrite, module: str, names: Set[str]) -> None:
+    """Import names of the library above the first import, unless the file imports them."""
+    body = plan.read.module.body
+    have = {new or name for one in body if isinstance(one, ast.FromImport) for name, new in one.names}
+    wanted = ", ".join(sorted(names - have))
+    if wanted and body:
+        first = next((one for one in body if isinstance(one, ast.FromImport | ast.Import)), body[0])
+        start = min([first.start, *(one.start for one in getattr(first, "decorators", ()))])
+        below = "" if isinstance(first, ast.FromImport | ast.Import) else "\n\n"
+        plan.changes.insert(rewrite, start, f"from {module} import {wanted}\n{below}")
