@@ -18,10 +18,6 @@ LIBRARY = ROOT / "stdlib"
 
 MAX_FILES, MAX_LINES, MAX_FUNCTION_LINES = 30, 800, 60
 
-LONG_FUNCTIONS = 39
-"""So many functions are longer: kernels that are one loop over stages. This number may only fall."""
-
-
 Modules = dict[Path, ast.Module]
 
 
@@ -70,10 +66,12 @@ def test_files_are_short(modules: Modules) -> None:
 
 
 def test_functions_are_short(modules: Modules) -> None:
-    long = [
-        f"{path.relative_to(ROOT)}: '{function.name}' has {lines_of(module, function)} lines"
-        for path, module in modules.items()
-        for function in functions(module.body)
-        if lines_of(module, function) > MAX_FUNCTION_LINES
-    ]
-    assert len(long) == LONG_FUNCTIONS, "\n".join([f"{len(long)} functions are long", *sorted(long)])
+    """Docstrings do not count: that of a public function has a line for each parameter."""
+    long = []
+    for path, module in modules.items():
+        for function in functions(module.body):
+            documentation = function.doc.count("\n") + 1 if function.doc else 0
+            lines = lines_of(module, function) - documentation
+            if lines > MAX_FUNCTION_LINES:
+                long.append(f"{path.relative_to(ROOT)}: '{function.name}' has {lines} lines")
+    assert not long, "\n".join([f"{len(long)} functions are long", *sorted(long)])
