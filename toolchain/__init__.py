@@ -32,7 +32,7 @@ class _Ktc(types.ModuleType):
         pass
 
     def __getattr__(self, name: str) -> object:
-        """Return what the library of Python has."""
+        """Return a name of the library for Python."""
         if name == "__version__":
             return import_module("ktc.base.version").VERSION
         if name == "load_ipython_extension":

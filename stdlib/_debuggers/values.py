@@ -1,4 +1,4 @@
-"""What a debugger shows for a value of the library. Runs inside of gdb and lldb, in front of `with_gdb` or `with_lldb`.
+"""Values of the library as a debugger shows them. Runs inside of gdb and lldb, in front of `with_gdb` or `with_lldb`.
 
 In: a value of the debugger, and a `Reader` for it. Out: a `View`. Memory may hold anything: a variable without a value
 yet has lengths out of nothing, so what is not plausible is shown as it lies there.
@@ -11,7 +11,7 @@ _PLAUSIBLE = 1 << 40
 
 
 class View:
-    """What is shown: `text` in quotes, or a `summary` with `children`: (name, value) or, in a map, (key, value)."""
+    """A value to show: `text` in quotes, or a `summary` with `children`: (name, value) or, in a map, (key, value)."""
 
     def __init__(self, summary="", children=(), text=None, kind="array"):
         self.summary, self.children, self.text, self.kind = summary, list(children), text, kind

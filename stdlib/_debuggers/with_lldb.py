@@ -57,7 +57,7 @@ def summary(value, _):
 
 
 class Children:
-    """What is in a value."""
+    """The children of a value."""
 
     def __init__(self, value, _):
         self.value = value

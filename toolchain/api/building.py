@@ -58,10 +58,10 @@ class BuildOptions(TypedDict, total=False):
 
 @record
 class Made:
-    """What a build made.
+    """The result of a build.
 
     Args:
-        warnings: what is odd about the program.
+        warnings: the program's warnings.
         reads: the program's own files.
     """
 
@@ -75,11 +75,11 @@ class Made:
 
 @record
 class BuildRequest:
-    """What a build should make.
+    """A build to make: the program, the kind of output, the options.
 
     Args:
         text: stands for the file, if it is not "".
-        module: what Python calls an extension module.
+        module: Python's name of an extension module.
     """
 
     path: Path
@@ -92,7 +92,7 @@ class BuildRequest:
 
 @record
 class Text:
-    """What a stage made.
+    """The output of a stage.
 
     Args:
         reads: the program's own files.
@@ -136,7 +136,7 @@ def _own_files(session: Session) -> tuple[str, ...]:
 
 
 def text_of(request: BuildRequest, kind: str, kernel: str = "", on_device: bool = False) -> Text:
-    """Return what a stage makes, of the host or of a kernel.
+    """Return the output of a stage, of the host or of a kernel.
 
     Raises:
         CompileError: the program has errors, or the kernel cannot be chosen.
@@ -248,7 +248,7 @@ def edition_of(options: BuildOptions) -> Edition | None:
 
 
 def _several(given: _Names | str | os.PathLike[str]) -> _Names:
-    """Return what was given, a single name as a list of one."""
+    """Return the given names; a single name as a list of one."""
     return [given] if isinstance(given, str | os.PathLike) else given
 
 

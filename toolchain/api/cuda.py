@@ -32,7 +32,7 @@ _BUFFERS = (bytearray, memoryview)
 
 
 class _Tensor(Protocol):
-    """What is used of a tensor of torch."""
+    """The members of torch's tensors that are used here."""
 
     is_cuda: bool
     dtype: object
@@ -43,7 +43,7 @@ class _Tensor(Protocol):
 
 
 class _CudaArray(Protocol):
-    """What is used of an array with the CUDA Array Interface."""
+    """The members of arrays with the CUDA Array Interface that are used here."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]: ...
@@ -65,7 +65,7 @@ class _Kind:
 
 
 class _Known:
-    """What is known of types of arguments, and of the driver, once for the process."""
+    """Facts about types of arguments, and about the driver, once for the process."""
 
     def __init__(self) -> None:
         self.kinds: dict[type, _Kind] = {}
@@ -227,7 +227,7 @@ class GpuKernel:
 
 
 class _Call:
-    """What the driver reads of one launch: its configuration and its packed arguments.
+    """The memory that the driver reads for one launch: its configuration and its packed arguments.
 
     A launch takes one from the free ones and puts it back, so that two threads never share one.
 

@@ -14,7 +14,7 @@ _KINDS = {0: "int", 1: "uint", 2: "float", 6: "bool"}
 
 
 class Exporter(Protocol):
-    """What is used of an array with DLPack."""
+    """The members of arrays with DLPack that are used here."""
 
     def __dlpack__(self, *, stream: int | None = None) -> object: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
@@ -39,7 +39,7 @@ class _Tensor(ctypes.Structure):
 
 @record
 class Contents:
-    """What an array is.
+    """An array on a GPU: address, element type, shape, contiguity.
 
     Args:
         address: of its first element. elements: their kind and bits. is_contiguous: in C order.
@@ -63,7 +63,7 @@ def device_of(array: Exporter) -> int:
 
 
 def contents(array: Exporter, stream: int) -> Contents:
-    """Return what an array on a GPU is; it is ready for what is launched in the stream."""
+    """Return the address, type and shape of an array on a GPU; its data is ready for launches in the stream."""
     capsule = array.__dlpack__(stream=stream or _LEGACY_STREAM)
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

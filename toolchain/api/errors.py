@@ -1,4 +1,4 @@
-"""What is wrong with a program, as an exception.
+"""A program's errors as an exception.
 
 Input: diagnostics. Output: `CompileError`, whose text is what the command line shows.
 """
@@ -15,7 +15,7 @@ class Problem:
     """One message.
 
     Args:
-        code: what `ktc explain` takes ("type-mismatch").
+        code: the code for `ktc explain` ("type-mismatch").
         path: the file, "" where there is no place.
         line, column: from 1; 0 where there is no place.
         is_warning: the program compiles all the same.

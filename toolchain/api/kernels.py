@@ -72,7 +72,7 @@ class Kernel:
         return found
 
     def host_call(self) -> Call:
-        """Return what launches it on the CPU device; compiles it on the first call."""
+        """Return the function that launches it on the CPU device; the first call compiles it."""
         if self._on_cpu is None:
             made = building.make(self._cpu_wish)
             self.watch.begin(made.reads, self._since)
@@ -82,7 +82,7 @@ class Kernel:
         return self._on_cpu
 
     def gpu_kernel(self, target: str) -> cuda.GpuKernel:
-        """Return what launches it on a GPU; compiles it on the first call."""
+        """Return the kernel for launches on a GPU; the first call compiles it."""
         found = self._on_gpu.get(target)
         if found is None:
             text, _, _ = launching_text(self._request, self.__name__, self._parameters, "cuda")

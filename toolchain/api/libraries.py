@@ -196,7 +196,7 @@ def compile(text: str, name: str = "source", **options: Unpack[BuildOptions]) ->
     """Compile a text and return its exported functions and kernels.
 
     Args:
-        name: what messages call the text; modules are looked for in the current folder.
+        name: the text's name in messages; modules are looked for in the current folder.
 
     Raises:
         CompileError: the program has errors.

@@ -1,6 +1,6 @@
 """Extension modules into this process.
 
-Input: what a build made. Output: a module of Python.
+Input: the result of a build. Output: a module of Python.
 """
 
 import re
@@ -14,7 +14,7 @@ from ktc.emit.linking.link import install
 
 
 def load_extension(made: Made, name: str) -> ModuleType:
-    """Load an extension module from a file of its own: what is loaded stays, whatever is loaded after it.
+    """Load an extension module from a file of its own: it stays as it is, whatever is loaded after it.
 
     Raises:
         ImportError: a function that the program calls is in no library.

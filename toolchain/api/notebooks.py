@@ -20,7 +20,7 @@ _LEVEL = re.compile(r"-O([0-3])")
 
 
 class _Shell(Protocol):
-    """What is used of IPython."""
+    """The members of IPython's shell that are used here."""
 
     user_ns: MutableMapping[str, object]
 

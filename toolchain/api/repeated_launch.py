@@ -1,6 +1,6 @@
 """A function made for one launch: its checks and its packing written out, without a loop over the arguments.
 
-Input: what a launch has learned from its first call. Output: a function that launches again where every array is a
+Input: facts that a launch learned from its first call. Output: a function that launches again where every array is a
 tensor of torch of the same dtype, and says where it is not. The text is compiled once for a launch; it saves 0.7 µs in
 each call.
 """
@@ -41,7 +41,7 @@ _BEGIN = """def repeat(args):
 
 @record
 class Parts:
-    """What the function uses.
+    """The objects that the function uses.
 
     Args:
         count: of the arguments. pointers: the places of the arrays among them. dtypes: of each array, None for any.

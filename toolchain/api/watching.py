@@ -66,7 +66,7 @@ class Watch:
 
 
 def _stamp(path: str) -> Stamp:
-    """Return what a file's change alters; None if there is no file, as while an editor replaces it."""
+    """Return a value that changes with a file; None if there is no file, as while an editor replaces it."""
     try:
         found = os.stat(path)
     except OSError:

@@ -43,7 +43,7 @@ class ProjectError(Exception):
 
 @record
 class Project:
-    """What pyproject.toml says.
+    """The content of pyproject.toml.
 
     Args:
         source: the folder with the packages: the project's own, or its `src`.

@@ -28,7 +28,7 @@ class NoScheduler(Exception):
 
 
 def connect(address: str) -> Ask:
-    """Return what asks a scheduler's workers.
+    """Return a client of a scheduler, which asks its workers.
 
     Raises:
         ImportError: there is no `distributed`.

@@ -53,7 +53,7 @@ class Run:
 
 @record
 class Variant:
-    """What is built and how.
+    """One build to measure: the compiler and its options.
 
     Args:
         compiler: "ktc", or the command that it is compared with.
@@ -82,7 +82,7 @@ class Result:
 
 @record
 class Plan:
-    """What to measure.
+    """The measurements to make.
 
     Args:
         levels, debugs, flows: every combination is built.

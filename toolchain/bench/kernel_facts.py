@@ -1,4 +1,4 @@
-"""What a kernel's code says about it: registers, spills, memory, instructions, and how many blocks fit.
+"""Facts from a kernel's code: registers, spills, memory, instructions, and how many blocks fit.
 
 Input: the text of a kernel and what ptxas says of it, or an AMD code object's metadata. Output: `KernelFacts`.
 """
@@ -56,7 +56,7 @@ _MANY_SCALARS = 100
 
 @record
 class KernelFacts:
-    """What is known of a kernel for a target; None where the target's tools do not say.
+    """The resources of a kernel on a target; None where the target's tools do not say.
 
     Args:
         name: as the program has it. symbol: in the code.

@@ -29,7 +29,7 @@ def _key(variant: Variant) -> tuple[Path, int, str, str]:
 
 
 def cells(result: Result | None) -> list[str]:
-    """Return what a table shows of one variant."""
+    """Return the cells of a table for one variant."""
     if result is None or not result.runs:
         return [""] * len(_COLUMNS)
     elapsed = result.median("elapsed")
@@ -109,7 +109,7 @@ def _short(command: str) -> str:
 
 
 def machine() -> dict[str, object]:
-    """Return what the figures depend on."""
+    """Return the facts of the machine on which the figures depend."""
     names = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return {

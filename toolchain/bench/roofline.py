@@ -1,4 +1,4 @@
-"""What a program's launches took, against what its GPU can do: the roofline.
+"""The times of a program's launches against the peaks of its GPU: the roofline.
 
 Input: the file that the library writes for KTC_PROFILE, and what ncu counted, where it is there. Output: `Measured` by
 kernel, and a picture.
@@ -22,12 +22,12 @@ METRICS = (
     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
     "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
 )
-"""What ncu measures: bytes of device memory, and additions, products and fused ones of float32."""
+"""Metrics of ncu: bytes of device memory, and additions, products and fused ones of float32."""
 
 
 @record
 class Ceiling:
-    """What a GPU can do at most, computed from its clocks.
+    """The peaks of a GPU, computed from its clocks.
 
     Args:
         bandwidth: bytes a second. arithmetic: operations on float32 a second; each 0 if it is not known.

@@ -52,7 +52,7 @@ _ELSEWHERE = {
     "fmt": "format", "compile": "build", "init": "new", "lint": "check", "docs": "doc", "disassemble": "emit",
     "playground": "explore", "clean": "cache",
 }  # fmt: skip
-"""What commands of other compilers are called here."""
+"""Commands of other compilers, and their names here."""
 
 
 class _Commands(click.Group):
@@ -287,7 +287,7 @@ def cache_why(file: str, **words: Any) -> int:
 @edition_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(file: str | None, edition: Edition | None, as_json: bool) -> int:
-    """Show what ktc found on this machine: linker, GPUs, drivers, cache, versions.
+    """Show the linker, GPUs, drivers, cache and versions that ktc finds.
 
     With FILE, show only the edition of the language in which it is read, and why.
     """

@@ -1,4 +1,4 @@
-"""What the shell completes: targets, codes, kernels, files."""
+"""Completion in the shell: targets, codes, kernels, files."""
 
 import re
 from collections.abc import Callable

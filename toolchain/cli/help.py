@@ -1,4 +1,4 @@
-"""What `--help` and the man pages say beside the options: examples, exit codes, environment variables."""
+"""The text of `--help` and the man pages beside the options: examples, exit codes, environment variables."""
 
 from inspect import cleandoc
 
@@ -61,7 +61,7 @@ EXAMPLES = {
 
 
 def epilog(name: str) -> str:
-    """Return what stands below the options of a command."""
+    """Return the text below the options of a command."""
     parts = []
     if name in EXAMPLES:
         parts.append(_block("Examples:", [f"  {one}" for one in EXAMPLES[name]]))
@@ -80,7 +80,7 @@ def man_page(path: str, command: click.Command, names: list[str], version: str) 
     """Return the man page of a command in roff.
 
     Args:
-        path: what is typed, "ktc build". names: of all pages.
+        path: the words of the command, "ktc build". names: of all pages.
     """
     context = click.Context(command, info_name=path)
     title = path.replace(" ", "-")

@@ -20,7 +20,7 @@ from ktc.ir.exports import Exports
 
 @record
 class SideFiles:
-    """What is written beside a library."""
+    """The files written beside a library."""
 
     header: Path | None
     pkg_config: Path | None
@@ -75,13 +75,13 @@ def library_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def keep_exports(task: Task, config: Config, exports: Exports) -> None:
-    """Keep what a library exports beside the library."""
+    """Store a library's exports in the cache, beside the library."""
     if exports.functions:
         task.keep(config, f"{config.emit} exports", pickle.dumps(exports))
 
 
 def kept_exports(task: Task, config: Config) -> Exports | None:
-    """Return what a library exports that is in the cache; None if it is not."""
+    """Return a library's exports from the cache; None if they are not there."""
     data = task.kept(config, f"{config.emit} exports")
     found = unpickling.loads(data) if data else None
     return found if isinstance(found, Exports) else None

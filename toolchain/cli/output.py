@@ -25,7 +25,7 @@ _STEP = 1024
 
 
 def show_times(times: Any, session: Any) -> None:
-    """Show what a build took, in the ways that are requested.
+    """Show the times of a build, in the ways that are requested.
 
     Args:
         times: `cli.Times`. session: the driver's, None where there was nothing to do.

@@ -117,7 +117,7 @@ def _place(text: tuple[Target, str, str, bytes]) -> list[tuple[bool, int, str]]:
 
 
 def _facts(session: "Session") -> "list[KernelFacts]":
-    """Return what is known of each kernel."""
+    """Return the facts about each kernel."""
     from ktc.bench import kernel_facts  # late: only for some commands
     from ktc.driver.pipeline import kernel_texts  # late: only for some commands
 
@@ -156,7 +156,7 @@ def _mix(one: "KernelFacts") -> str:
 
 
 def _broken(facts: "list[KernelFacts]", max_registers: int | None, no_spills: bool) -> list[str]:
-    """Return what the kernels do not keep."""
+    """Return the limits that the kernels break, a line each."""
     lines = []
     for one in facts:
         if max_registers is not None and (one.registers or 0) > max_registers:

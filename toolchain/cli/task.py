@@ -1,4 +1,4 @@
-"""What every command that compiles shares: its options, and a `Task` that resolves them, works, and reports.
+"""The base of every command that compiles: its options, and a `Task` that resolves them, works, and reports.
 
 Input: the words of the command line. Output: an exit code; errors, times and progress on standard error.
 """
@@ -38,12 +38,12 @@ _DEBUG_LEVELS = {name: number for number, name in enumerate(DEBUG_LEVELS)}
 
 @entity
 class Times:
-    """What is requested of the times of a build.
+    """The requested outputs about the times of a build.
 
     Args:
         shows: print the table.
         json, trace: files to write.
-        marks: what is done before there is a session: name, start, end, CPU seconds, hits and misses.
+        marks: spans before there is a session: name, start, end, CPU seconds, hits and misses.
     """
 
     shows: bool
@@ -72,7 +72,7 @@ class Task:
     Args:
         command: for a report.
         session: the driver's, once it runs; it knows the stage.
-        finish: what is left to do on the main thread after the compiler.
+        finish: a function to call on the main thread after the compiler.
         scratch: where the session's cache is if nothing is to be kept; it goes with the command.
         reads: files of the user that a build found in the cache has read, as `Package.reads`.
         observe: for the session.
@@ -181,7 +181,7 @@ class Task:
         return shown(self.session, sys.stderr.isatty(), self.diagnostic_format == "text")
 
     def keep(self, config: Config, form: str, data: bytes) -> None:
-        """Keep what was made for a build with nothing to do."""
+        """Store the output for a later build with nothing to do."""
         from ktc.driver import cache_history  # late: only after a cache miss
 
         assert self.session is not None
@@ -190,7 +190,7 @@ class Task:
         cache_history.keep(self.session, form)
 
     def kept(self, config: Config, form: str) -> bytes | None:
-        """Return what was made before, and report its warnings again."""
+        """Return the stored output of an earlier build, and report its warnings again."""
         start, cpu = time.perf_counter(), time.process_time()
         kept = build_cache.find(config, form, self.cache)
         self.times.mark("find", start, cpu, int(kept is not None), int(kept is None))
@@ -302,7 +302,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def chosen_checks(check_all: bool, chosen: str | None) -> tuple[str, ...] | None:
-    """Return what `--check` and `--check=KINDS` look for; None: nothing.
+    """Return the kinds of faults that `--check` and `--check=KINDS` look for; None: no checks.
 
     Raises:
         click.BadParameter: a word means nothing.

@@ -35,7 +35,7 @@ _SHOWN = 15
 
 @record
 class _SearchOptions:
-    """What the command line says of the search."""
+    """The options of the search."""
 
     method: str
     trials: int

@@ -39,7 +39,7 @@ _EMPTY = "zeroinitializer"
 EXTERNAL_DECLARATION = 7
 """Number of the attribute group of declared functions."""
 MARKED = "convergent noduplicate nounwind willreturn"
-"""Attributes of a call at which a kernel will be cut: what is before it stays before it."""
+"""Attributes of a call at which a kernel will be cut: code before it stays before it."""
 ASM_CALL = 9
 """Number of the attribute group of inline assembly with an effect."""
 
@@ -52,7 +52,7 @@ _FENCES_AROUND = {
     "acq_rel": ("release", "acquire"),
     "seq_cst": ("seq_cst", "acquire"),
 }
-"""What is ordered before a relaxed change, and after it, instead of its own order.
+"""The fences before and after a relaxed change, in place of its own order.
 Source: Lustig and others, "A Formal Analysis of the NVIDIA PTX Memory Consistency Model", 2019, table 1."""
 _FLOAT_ATOMICS = frozenset({"fadd", "fmin", "fmax"})
 

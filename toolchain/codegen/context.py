@@ -1,4 +1,4 @@
-"""What the lowering of one unit shares, and what each function turns out to use.
+"""State that the lowering of one unit shares, and the uses of each function.
 
 Input: a unit. Output: `Context`, which names functions, globals and externals, and notes in `Uses` who needs what, so
 that a module can be cut out for each kernel from functions that were lowered once.
@@ -25,7 +25,7 @@ SHARED_SPACE = 3
 
 @entity
 class Uses:
-    """What a function or a global refers to. Dictionaries keep the order of first use.
+    """The functions, globals and externals that a function or a global refers to, in the order of first use.
 
     Args:
         functions: by name, how often, where nothing can come back (a message before the end) counted twice.
@@ -44,7 +44,7 @@ class Uses:
 
 @entity
 class ImplicitArguments:
-    """Parameters beyond those of the IR: what the target passes because it has no registers for it.
+    """Parameters beyond those of the IR: system values for which the target has no registers.
 
     Args:
         slots: by function, the slots of system values that it or its callees read.

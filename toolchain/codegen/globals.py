@@ -40,7 +40,7 @@ def image_data(reference: ImageRef, images: Images) -> bytes:
 
 
 def image_constants(unit: Unit, images: Images) -> dict[str, bytes]:
-    """Return what an object beside the host's must define: the images by symbol."""
+    """Return the constants that an object beside the host's must define: the images by symbol."""
     return {
         held.name: image_data(held.content, images)
         for held in unit.globals.values()

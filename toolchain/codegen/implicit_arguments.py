@@ -19,7 +19,7 @@ SHARED_ALIGN = 64
 
 
 def trailing(unit: Unit, target: Target) -> ImplicitArguments:
-    """Return what each function needs, through its callees too."""
+    """Return the implicit arguments of each function, those of its callees included."""
     if not target.system_values:
         return ImplicitArguments()
     offsets, size = _shared_layout(unit) if target.entry in ("blocks", "threads") else ({}, 0)

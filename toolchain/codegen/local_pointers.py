@@ -105,7 +105,7 @@ class LocalPointers:
             self._changed = True
 
     def _action(self, name: str, action: Action) -> bool:
-        """Note what an action does with addresses; return whether what it gives may be one of a local."""
+        """Note an action's uses of addresses; return whether its result may be the address of a local."""
         if isinstance(action, Op):
             return self.may_be_local(name, action)
         if isinstance(action, Load):

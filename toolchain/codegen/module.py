@@ -79,7 +79,7 @@ def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 
     """Lower the host's unit.
 
     Args:
-        images: what the device units gave; each image global becomes a constant that ends with a NUL. None: another
+        images: the device code by kernel; each image global becomes a constant that ends with a NUL. None: another
             object will define `image_constants`.
         entry: symbol of the `fn(i32, ptr) -> i32` that C's `main` calls; "" for a library, which has no `main`.
         debug: 0 none, 1 line tables, 2 variables too (on a GPU as 1).
@@ -319,7 +319,7 @@ class _Lowering:
 
 
 class _Reached:
-    """What the functions `roots` and the globals `variables` reach, in the order in which it is met."""
+    """The functions and globals reached from `roots` and `variables`, in the order in which they are met."""
 
     def __init__(self, lowering: _Lowering, roots: list[str], variables: Sequence[str] = ()) -> None:
         self.functions: dict[str, FunctionText] = {}
@@ -373,7 +373,7 @@ class _Reached:
 
 
 class _PartReached(_Reached):
-    """What one of several modules of the host has: its own functions, those that are inlined, and what they mention."""
+    """The content of one of the host's modules: its own functions, those inlined into them, and all that they use."""
 
     def __init__(
         self, lowering: _Lowering, part: partition.Part, whole: _Reached, shared: Sequence[str], is_first: bool

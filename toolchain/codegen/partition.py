@@ -83,7 +83,7 @@ def is_copied(text: FunctionText, mentions: int) -> bool:
 
 
 class _Graph:
-    """What calls what, where calls of functions that are always inlined count as calls of what those call."""
+    """The call graph, in which calls of functions that are always inlined count as calls of their callees."""
 
     def __init__(self, functions: Mapping[str, FunctionText], lengths: Mapping[str, int]) -> None:
         self._functions, self._lengths = functions, lengths

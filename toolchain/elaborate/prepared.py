@@ -19,7 +19,7 @@ _PREFIX = "earlier."
 
 
 class Prepared:
-    """What an earlier version of a program has left; it serves one more version.
+    """The reusable results of a program's earlier version; they serve one more version.
 
     Attributes:
         is_sound: the earlier version had no mistakes, and nothing in it hinders a second use.

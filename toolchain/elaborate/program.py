@@ -180,7 +180,7 @@ def begin(
     """Return the state of an elaboration in which nothing is elaborated yet; the main file's declarations are known.
 
     Args:
-        library: what is compiled already; the program gets declarations of it.
+        library: the compiled library; the program gets declarations of it.
         is_archive: the library's archive is elaborated, not a program.
         symbol_prefix: see `Modules`.
     """
@@ -230,7 +230,7 @@ def elaborate(
     """Elaborate a program: the host's unit and one for each device target.
 
     Args:
-        library: what is compiled already; the program gets declarations of it.
+        library: the compiled library; the program gets declarations of it.
         ready, keep: see `whole_program`.
         observe: see `Elaboration.observe`.
     """

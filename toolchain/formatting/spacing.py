@@ -22,7 +22,7 @@ def arrange(statement: Statement) -> None:
 
 
 class _Bracket:
-    """What has been seen since a bracket, or in it since its last comma."""
+    """The tokens seen since a bracket, or in it since its last comma."""
 
     def __init__(self, text: str, holds_parameters: bool, start: int) -> None:
         self.text, self.holds_parameters = text, holds_parameters

@@ -12,7 +12,7 @@ def description(library: Path, version: str, libraries: Sequence[str], is_static
     """Return the text of NAME.pc, which lies beside the library.
 
     Args:
-        libraries: what the library itself is linked with.
+        libraries: the libraries that the library itself is linked with.
     """
     name = library.name.removeprefix("lib").split(".", maxsplit=1)[0]
     written, file, shown = _quoted(name), _quoted(library.name), " ".join(name.split()).replace("$", "$$")

@@ -1,4 +1,4 @@
-"""What C sees of a program: exported functions, and the types in their signatures.
+"""A program's interface for C: exported functions, and the types in their signatures.
 
 Input: nothing. Output: records that `elaborate` makes, `codegen` makes entry points of, and `interop` writes headers
 from.
@@ -19,7 +19,7 @@ class CType:
         kind: "void", "bool", "int", "uint", "float", "pointer", "array", "struct", "function" (the address of one),
             "text" (an address and a length) or "object" (of Python).
         bits: of a number.
-        of: what a pointer points to (void where C has no name for it), the element of an array, or the result of a
+        of: a pointer's target (void where C has no name for it), the element of an array, or the result of a
             function.
         args: of a function.
         count: of an array.
@@ -107,7 +107,7 @@ class Exports:
     """All that a program exports.
 
     Args:
-        structs: what is passed by value or pointed to; each after those that it holds.
+        structs: the structs passed by value or pointed to; each after those that it holds.
         unload: the symbol of the function that ends what the library has begun, "" in an executable.
         module: the name of an extension module of Python, "" for what is none.
         python: the symbols of the functions that take its arguments, give them back, and raise an exception.

@@ -1,4 +1,4 @@
-"""What `ops.build` removes when not all operands are constant: neutral elements, casts of casts, parts of a whole.
+"""Folds of `ops.build` for operands that are not all constant: neutral elements, casts of casts, parts of a whole.
 
 Input: operands, result type, attribute. Output: the simpler value, or None. Only what is exact: no float identity that
 loses a signed zero. The aim is to hand LLVM few instructions, not to optimise.

@@ -36,7 +36,7 @@ def _pointers(function: ir.Function) -> set[int]:
 
 
 class _Uses:
-    """What one function does with its arguments.
+    """A function's uses of its arguments.
 
     Attributes:
         lost: arguments that it writes through or gives away.

@@ -1,4 +1,4 @@
-"""Floats of one byte: what their bits mean. The IR has no such type; a lane is an `i8`.
+"""Floats of one byte: the numbers of their bits. The IR has no such type; a lane is an `i8`.
 
 Input: a format and an exact number, or bits. Output: bits, or the number.
 """
@@ -18,7 +18,7 @@ class SmallFloat:
 
     Args:
         fraction: the number of bits of the fraction.
-        bias: what is added to exponents.
+        bias: the number added to exponents.
         most: the bits of the largest number.
         nan: the bits of what is not a number.
         infinity: the bits of infinity; those of `nan` where there is none.
@@ -60,7 +60,7 @@ EXPONENT = "e8m0fnu"
 def encode(form: SmallFloat, value: Fraction | int | float, saturate: bool = False) -> int:
     """Return the bits nearest to an exact number.
 
-    What is too large becomes infinite, or not a number; with `saturate`, the largest number.
+    A number that is too large becomes infinite, or not a number; with `saturate`, the largest number.
     """
     if isinstance(value, float) and math.isnan(value):
         return form.nan

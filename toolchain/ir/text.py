@@ -1,4 +1,4 @@
-"""The canonical text of the IR: what `ktc emit --kind ir` shows, what goldens hold, and the key of the cache.
+"""The canonical text of the IR, for `ktc emit --kind ir`, goldens, and the keys of the cache.
 
 Input: a unit, function or value. Output: text that depends on the meaning alone: no object identities, no spans, no
 paths. Functions and globals are sorted by name.

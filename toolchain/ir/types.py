@@ -79,7 +79,7 @@ class StructType:
 
     fields: tuple["Type", ...]
     _layout: list[tuple[tuple[int, ...], int, int]] = field(default_factory=list, compare=False)
-    """What `layout` found out."""
+    """The result of `layout`, once it is known: offsets, size, alignment."""
 
     @property
     def offsets(self) -> tuple[int, ...]:

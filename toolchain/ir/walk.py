@@ -8,7 +8,7 @@ WITH_PARTS = (
     ir.Let, ir.Store, ir.MemCopy, ir.MemSet, ir.Declare, ir.Load, ir.Call, ir.CallExternal, ir.CallIndirect,
     ir.CallIntrinsic, ir.InlineAsm, ir.AtomicRmw, ir.CompareExchange, ir.Fence, ir.Return,
 )  # fmt: skip
-"""Plain statements and actions: what is copied part by part when values in them are replaced."""
+"""Plain statements and actions, which are copied part by part when values in them are replaced."""
 
 
 def operands(statement: ir.Statement) -> tuple[ir.Value, ...]:
@@ -85,7 +85,7 @@ def numbers(body: tuple[ir.Statement, ...]) -> Iterator[int]:
 
 
 def leaves(values: Iterable[ir.Value]) -> Iterator[ir.Value]:
-    """Yield what values are made of: everything but `Op`s. A shared operation is visited once."""
+    """Yield the leaves of values: everything but `Op`s. A shared operation is visited once."""
     seen: set[int] = set()
     stack = list(values)
     while stack:
@@ -108,7 +108,7 @@ def addresses_of(value: object) -> list[str]:
 
 
 def actions(function: ir.Function) -> Iterator[ir.Action]:
-    """Yield what the statements of a function bind."""
+    """Yield the actions that the statements of a function bind."""
     return (one.value for one in statements(function.body) if isinstance(one, ir.Let))
 
 

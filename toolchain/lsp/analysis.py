@@ -28,7 +28,7 @@ from ktc.tools.checks.checking import check_file
 
 @dataclass(slots=True)
 class Analysis:
-    """What is known of a text.
+    """The tree, facts and diagnostics of a text.
 
     Args:
         module: its tree; None if it does not parse.

@@ -1,4 +1,4 @@
-"""What a change of a text touches, and the diagnostics that stay true beside it.
+"""The declarations that a change of a text touches, and the diagnostics that stay true beside it.
 
 Input: the text of the last complete look at a file with its diagnostics, and the text of now. Output: the declarations
 to look at again, and a list of diagnostics at once; the next complete look says the rest.
@@ -15,7 +15,7 @@ from ktc.diag.source import Source, Span
 from ktc.syntax import ast
 
 _LAUNCHES = frozenset((Code.INVALID_KERNEL, Code.KERNEL_ARGUMENT_MISMATCH, Code.UNSATISFIED_CONSTRAINT))
-"""What is found in the library's functions that start kernels."""
+"""Errors found in the library's functions that start kernels."""
 _LINTED = frozenset((
     Code.UNUSED_VARIABLE, Code.UNUSED_ASSIGNMENT, Code.UNUSED_IMPORT, Code.NEVER_ASSIGNED, Code.SHADOWING,
     Code.CONSTANT_CONDITION,
@@ -43,7 +43,7 @@ class Change:
 
 
 def between(old: str, new: str) -> Change:
-    """Return what differs: all but the common beginning and the common end."""
+    """Return the difference of two texts: all but the common beginning and the common end."""
     start = _common(old, new)
     most = min(len(old), len(new)) - start
     end = _common(old[len(old) - most :][::-1], new[len(new) - most :][::-1])

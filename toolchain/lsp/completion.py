@@ -1,4 +1,4 @@
-"""What could stand at a place: members after a dot, names of modules in imports, names and arguments elsewhere.
+"""Completion: members after a dot, names of modules in imports, names and arguments elsewhere.
 
 The text with what stands before the dot as a statement is elaborated, so members are those of the real type. Where that
 text does not parse for other reasons, the last good facts serve.
@@ -43,7 +43,7 @@ class Proposal:
 
 
 def complete(workspace: Workspace, document: Document, offset: int) -> list[Proposal]:
-    """Return what could stand at an offset."""
+    """Return the proposals at an offset."""
     text = document.text
     start, _ = word_at(text, offset)
     line = text[text.rfind("\n", 0, offset) + 1 : offset]

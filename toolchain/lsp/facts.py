@@ -1,4 +1,4 @@
-"""What the elaborator finds out about expressions: their types, and where what they name is declared.
+"""Facts from the elaborator about expressions: their types, and the declarations of their names.
 
 Input: the elaborator's calls of `Recorder`. Output: `Fact`s by place, for every file of the user.
 """
@@ -42,7 +42,7 @@ class Declared:
 
 @dataclass(slots=True)
 class Fact:
-    """What is known of the expression at `start` to `end`.
+    """The kind, type and declaration of the expression at `start` to `end`.
 
     Args:
         kind: "variable", "parameter", "function", "method", "struct", "trait", "alias", "field", "module" or "value".
@@ -144,7 +144,7 @@ class Recorder:
 
 
 def describe(start: int, end: int, name: str, found: object, value: object = None) -> Fact | None:
-    """Return what is known of a name that means `found`."""
+    """Return the fact about a name that means `found`."""
     for one in (found, value):
         match one:
             case OverloadSet():

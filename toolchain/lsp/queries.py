@@ -14,7 +14,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def fact_at(analysis: Analysis, offset: int) -> Fact | None:
-    """Return what is known of the smallest expression at an offset; names come before what they are part of."""
+    """Return the fact about the smallest expression at an offset; names come before the expressions around them."""
     around = [one for (start, end), one in analysis.facts.items() if start <= offset <= end]
     best = min(around, key=lambda one: (one.end - one.start, one.declared is None), default=None)
     if best is not None and best.declared is not None:
@@ -53,7 +53,7 @@ _KINDS: dict[type, str] = {
 
 
 def hover(fact: Fact) -> str:
-    """Return what is shown of a fact, as Markdown."""
+    """Return the Markdown text for a fact."""
     source = fact.declared.source if fact.declared is not None else None
     lines: list[str] = []
     if fact.functions:
@@ -187,7 +187,7 @@ def call_around(text: str, offset: int) -> Call | None:
 
 
 def called(document: Document, analysis: Analysis, call: Call) -> Fact | None:
-    """Return what is called: by the facts of the last good text, whose places may have moved a little."""
+    """Return the callee: by the facts of the last good text, whose places may have moved a little."""
     end = call.name_end
     text = document.text
     if end and text[end - 1] == "]":

@@ -62,7 +62,7 @@ class Server(LanguageServer):
         return document.good
 
     def fact(self, document: Document, offset: int) -> Fact | None:
-        """Return what is known of a place, also in a text with mistakes."""
+        """Return the fact at a place, also in a text with mistakes."""
         good, text = self.good(document), document.text
         if good is None or good.text == text:
             return queries.fact_at(good, offset) if good is not None else None
@@ -170,7 +170,7 @@ async def refresh(server: Server, path: str) -> None:
 
 
 def finish(server: Server, document: Document, found: Analysis) -> None:
-    """Keep what a complete look at a document found, and show it."""
+    """Keep the result of a complete look at a document, and show it."""
     document.analysis = found
     if found.problem:  # a mistake of ktc itself
         message = f"{document.path}: {found.problem}"
@@ -182,7 +182,7 @@ def finish(server: Server, document: Document, found: Analysis) -> None:
 
 
 def edits(server: Server, document: Document, lines: tuple[int, int] | None) -> list[lsp.TextEdit]:
-    """Return what formatting changes; nothing for a text that does not parse."""
+    """Return the edits of formatting; none for a text that does not parse."""
     source = Source(document.path, document.text)
     try:
         columns = FormatStyles().line_length(Path(document.path))
@@ -280,7 +280,7 @@ def symbol_tree(document: Document, rows: list[symbols.Symbol]) -> list[lsp.Docu
 
 
 def completions(server: Server, document: Document, offset: int) -> lsp.CompletionList:
-    """Return what could stand at a place."""
+    """Return the proposals at a place."""
     if document.good is None:
         server.ktc.analyse(document)
     found = completion.complete(server.ktc, document, offset)

@@ -1,4 +1,4 @@
-"""What a text declares, as an outline; its blocks, to fold; the colours of its words; types to show in it."""
+"""An outline of a text's declarations; its blocks, to fold; the colours of its words; types to show in it."""
 
 import re
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ def tokens(text: str, analysis: Analysis | None, tables: Tables) -> list[tuple[i
 
 
 def _by_place(before: str) -> str:
-    """Return what a name is by the word before it."""
+    """Return the kind of a name by the word before it."""
     return {
         "fn": "function", "def": "function", "struct": "struct", "trait": "interface", "alias": "type",
         "@": "decorator", ".": "property", "import": "namespace", "from": "namespace",

@@ -1,1 +1,1 @@
-"""From edition 2025 to edition 2026: what a text becomes, and what somebody has to look at."""
+"""From edition 2025 to edition 2026: the new text, and the places that somebody has to look at."""

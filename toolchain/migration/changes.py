@@ -16,7 +16,7 @@ class Rewrite:
 
     Args:
         name: its short name, in messages and tests.
-        title: what it does, as an order.
+        title: its effect, as an order.
     """
 
     name: str
@@ -100,7 +100,7 @@ class Changes:
         return len(cut.applied()) - (len(self.text) - at)
 
     def alone(self, change: Change) -> str:
-        """Return what the characters of a change become if it is the only one."""
+        """Return the new text of a change if it is the only one."""
         return "".join(one if isinstance(one, str) else self.text[one[0] : one[1]] for one in change.pieces)
 
 

@@ -1,4 +1,4 @@
-"""What the elaboration of a text in edition 2025 tells: which function each call means, types, where errors leave.
+"""Facts from the elaboration of a text in edition 2025: the function of each call, types, places where errors leave.
 
 Input: the elaborator's calls of `Recorder`. Output: facts by the place in the text, for each file of the user.
 """
@@ -33,7 +33,7 @@ _RENAMED = (
 
 @dataclass(slots=True)
 class Facts:
-    """What is known of one text.
+    """Facts about one text.
 
     Attributes:
         calls: by the place of a call, an operator or a subscript: the functions that it means, `List.append`.
@@ -211,7 +211,7 @@ class Recorder:
             func = base
 
     def finish(self) -> None:
-        """Find what is known only at the end: captures, and which functions raise."""
+        """Collect the facts that are complete only at the end: captures, and which functions raise."""
         for body, fn in self._nested:
             facts = self.files[fn.module.source.path]
             own = facts.closures.setdefault(fn.node.start, {})

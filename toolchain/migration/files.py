@@ -39,7 +39,7 @@ _ROUNDS = 3
 _KEPT = 8
 """As many files are elaborated before their memory is free again: 30 MB each."""
 _ENDS = (*SUFFIXES, *(f"/__init__{suffix}" for suffix in SUFFIXES))
-"""What the name of a module's file ends with."""
+"""Endings of the files of modules."""
 _CONVERTED = re.compile(r"write 'U?Int\(\.\.\.\)' to convert it")
 _OLD = ChosenEdition(Edition.Y2025, "it is migrated")
 _NEW = ChosenEdition(Edition.Y2026, "it was migrated")
@@ -62,7 +62,7 @@ class Look:
 
 @dataclass(slots=True)
 class Migrated:
-    """What became of one file.
+    """The result for one file.
 
     Args:
         source: its text before; None if it cannot be read.
@@ -244,7 +244,7 @@ def _rename_rest(one: Migrated, options: Options, texts: dict[str, Source]) -> l
 
 
 def _remaining(one: Migrated, errors: list[Diagnostic]) -> Iterator[Look]:
-    """Give what is still wrong in edition 2026."""
+    """Give the errors that remain in edition 2026."""
     for error in errors:
         if error.span is None:
             yield Look(1, 1, error.message, table.REST.name)

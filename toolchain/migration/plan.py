@@ -1,4 +1,4 @@
-"""One text that is being migrated: what the rules read, and where they put their changes."""
+"""One text that is being migrated: its tree and facts for the rules, and their changes."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The kinds of changes, one row each: what `ktc format --migrate` and `ktc check --fix` make of a text of edition 2025.
+"""The kinds of changes by which `ktc format --migrate` and `ktc check --fix` lead to edition 2026, one row each.
 
 The rules that find their places stand in `rules/`.
 """

@@ -10,7 +10,7 @@ import os
 import sys
 
 PACKAGES = ("codegen", "diag", "elaborate", "ir", "passes", "syntax")
-"""What is compiled: where the time goes."""
+"""The compiled packages: those where the time goes."""
 
 HOME = os.path.dirname(os.path.dirname(__file__))
 FOLDER = os.path.join(HOME, "native", "made", _imp.extension_suffixes()[0].split(".")[1])
@@ -33,7 +33,7 @@ def folders() -> list[str]:
 
 
 def stamp() -> str:
-    """Return what ktc's Python sources are, in 1 ms.
+    """Return a stamp of ktc's Python sources, in 1 ms.
 
     All folders are read, to any depth: the digests of an installed ktc, otherwise sizes and times.
     """

@@ -27,7 +27,7 @@ INTERPRETED = frozenset((
     "syntax/parsing/tables.py", "syntax/building/base.py", "syntax/building/declarations.py",
     "syntax/building/structs.py", "syntax/building/expressions.py", "syntax/building/builder.py",
 ))  # fmt: skip
-"""What stays Python, for mypyc knows no subclasses of picklers, functions as attributes of classes, and classes inside
+"""Modules that stay Python: mypyc knows no subclasses of picklers, functions as attributes of classes, classes inside
 functions, or because it looks for files beside it."""
 
 _OPTIONS = [] if os.name == "nt" else ["-fvisibility=hidden", "-w"]
@@ -89,7 +89,7 @@ def _source(module: str) -> str:
 
 
 def _meaning(module: Any, name: str) -> Any:
-    """Return what a name (perhaps with dots) means in a module, or None."""
+    """Return the meaning of a name (perhaps with dots) in a module, or None."""
     found = None
     for at, part in enumerate(name.split(".")):
         found = getattr(found, part, None) if at else getattr(module, part, getattr(builtins, part, None))

@@ -21,7 +21,7 @@ class _Unknown(Exception):
 
 @dataclass
 class _Written:
-    """What a pattern asks for, and the names that it gives: each to where its value is found, and of what type."""
+    """The conditions of a pattern, and the names that it gives: each with the expression and type of its value."""
 
     conditions: list[str] = field(default_factory=list)
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ def without_matches(text: str, means: Callable[[str], Any]) -> str:
     """Return a module's text with its matches written out.
 
     Args:
-        means: what a name of the module (perhaps with dots) means, or None.
+        means: the meaning of a name of the module (perhaps with dots), or None.
     """
     lines = text.split("\n")
     edits: list[tuple[int, int, list[str]]] = []

@@ -33,7 +33,7 @@ _WORD = 8
 Slot = tuple[str, int]
 """A closure, and the number of the variable among those that it captures."""
 Node = ir.Local | Slot
-"""What may hold a captured value."""
+"""A place that may hold a captured value."""
 
 
 def run(unit: ir.Unit) -> ir.Unit:
@@ -66,7 +66,7 @@ def _makes_one(statement: ir.Statement) -> bool:
 
 @entity
 class _Facts:
-    """What is known over all functions.
+    """Facts about all functions of a unit.
 
     Args:
         above: of two nodes that hold the same variable, the one is found from the other; roots are missing.
@@ -94,7 +94,7 @@ class _Facts:
                 work += slots
 
     def root(self, node: Node) -> Node:
-        """Return what stands for all nodes that hold the same variable."""
+        """Return the representative of all nodes that hold the same variable."""
         while node in self.above:
             node = self.above[node]
         return node

@@ -97,7 +97,7 @@ def _end_of_unseen(arm: flow.Arm, at: int, graph: flow.Graph, live: list[int], t
 
 
 def _live_after(arm: flow.Arm, at: int, graph: flow.Graph, live: list[int]) -> int | None:
-    """Return what is live after the block at a position; None if its end is not reached."""
+    """Return the locals that are live after the block at a position, as bits; None if its end is not reached."""
     last = _last_node(arm.steps[at].arms[0])
     if last < 0:
         return None

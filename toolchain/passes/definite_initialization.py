@@ -128,7 +128,7 @@ def _after(use: Span | None, move: Span | None) -> bool:
 
 
 class _Effects:
-    """What statements do to the bits. Bit b + `table.end` says that bit b's value was moved away, bit b + 2 *
+    """The effects of statements on the bits. Bit b + `table.end` says that bit b's value was moved away, bit b + 2 *
     `table.end` that it was moved out of a value whose other parts may still be there, bit b + 3 * `table.end` that the
     whole value was once made by an initializer, not field by field."""
 

@@ -154,7 +154,7 @@ class _Emitter:
                 out.append(statement)
 
     def mark(self, mark: Mark, node: int, out: list[Statement]) -> None:
-        """Write what a mark itself asks for: a field's old value destroyed, a flag set."""
+        """Write the statements of a mark itself: a field's old value destroyed, a flag set."""
         if node < 0:
             return
         effect = self.graph.effects[node]
@@ -175,7 +175,7 @@ class _Emitter:
         return [self.flags[bit] for bit in bits_of(row.mask) if bit in self.flags] if row else []
 
     def edge(self, origin: int, target: int, span: Span | None) -> list[Statement]:
-        """Return the drops on an edge: what has a value and is not live any more."""
+        """Return the drops on an edge, of values that are not live any more."""
         out: list[Statement] = []
         dead = self.facts.possible_after[origin] & ~self.facts.live[target]
         if not dead:
@@ -239,7 +239,7 @@ class _Emitter:
         return Let(None, Call(symbol, (address,), VOID), span)
 
     def ordered(self, dead: int, mentioned: tuple[int, ...]) -> list[Slots]:
-        """Return the locals in the order in which they are destroyed: what points into another comes before it; else
+        """Return the locals in the order of their destruction: a local that points into another comes before it; else
         in the order in which the statement mentions them, else variables of the function, the last one first, then
         those of blocks as declared, then arguments."""
         rows: list[Slots] = []

@@ -17,7 +17,7 @@ from ktc.ir.nodes import Block, Break, Continue, If, Loop, Return, Statement, Un
 
 @record
 class Effect:
-    """What a statement does; each field is a set of bits.
+    """The effect of a statement; each field is a set of bits.
 
     Args:
         use: looked at here: live before.

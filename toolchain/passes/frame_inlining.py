@@ -20,7 +20,7 @@ from ktc.ir.types import VOID, Type
 from ktc.passes import suspending_functions
 
 SHARED = "shared$"
-"""What the name of a global in shared memory begins with; then follow the function's symbol, `$`, and a number."""
+"""The prefix of a global in shared memory; then follow the function's symbol, `$`, and a number."""
 
 
 def run(unit: ir.Unit, sink: Sink) -> ir.Unit:

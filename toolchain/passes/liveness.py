@@ -45,7 +45,7 @@ class Uses:
         self.scope = scope
 
     def of(self, statement: Statement) -> Effect | None:
-        """Return what a statement does, None if nothing."""
+        """Return a statement's effect, None if it has none."""
         match statement:
             case Declare(local):
                 return self.declare(local)
@@ -156,7 +156,7 @@ class Uses:
         return (value.local, tuple(reversed(steps))) if isinstance(value, LocalAddress) else None
 
     def address(self, local: Local, steps: tuple[tuple[object, int], ...]) -> int:
-        """Return what the address of a local, or of one of its fields, refers to."""
+        """Return the bits to which the address of a local, or of one of its fields, refers."""
         self.last_local = max(self.last_local, local.id)
         mask, row = self.mask(local), self.table.get(local)
         if not steps or row is None or not row.by_field:

@@ -73,7 +73,7 @@ class Slots:
         return next((part for part in self.local.parts if part.path == path), None)
 
     def named(self, bits: int) -> str:
-        """Return what a person calls these bits: the value, or a field of it."""
+        """Return these bits' name for messages: the value, or a field of it."""
         name = f"'{self.local.name}'" if self.local.name else "the value"
         if not self.by_field or bits == self.mask:
             return name

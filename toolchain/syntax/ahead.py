@@ -1,6 +1,6 @@
 """Parse the library ahead: `python -m ktc.syntax.ahead STDLIB FOLDER` fills a store that ktc then reads.
 
-What comes out, the grammar's tables and the trees of modules, serves all Pythons and machines, as long as a module and
+Its files, the grammar's tables and the trees of modules, serve all Pythons and machines, as long as a module and
 the parser stay what they are. The installation runs this (`setup.py`, `make setup`): no user's first build need.
 """
 

@@ -52,7 +52,7 @@ class EditionNames:
         return self.removed.get(public, {}).get(name)
 
     def help_for(self, name: str) -> str:
-        """Return what to write for a name of the library that edition 2026 has under another name only."""
+        """Return the help for a name of the library that edition 2026 has under another name only."""
         return next((helps[name] for helps in self.removed.values() if name in helps), "")
 
     def public(self, module: str) -> list[str]:

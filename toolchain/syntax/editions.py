@@ -34,7 +34,7 @@ class EditionFinder:
     """Decides for the files of one program; each package is looked at once.
 
     Args:
-        requested: what `--edition` says, if anything.
+        requested: the value of `--edition`, if it is given.
         reads: gets the digest of each file that a decision rests on, None for one that does not exist.
         sink: gets mistakes in project files.
     """
@@ -73,7 +73,7 @@ class EditionFinder:
         return ChosenEdition(self.requested, "'--edition'") if self.requested is not None else None
 
     def _decided(self, path: Path, text: str) -> ChosenEdition | None:
-        """Return what the project file, the text or its package tells."""
+        """Return the edition that the project file, the text or its package tells."""
         folder = os.path.dirname(os.path.abspath(path))
         project = self._project(folder)
         if project is not None:
@@ -87,7 +87,7 @@ class EditionFinder:
         return self._packages[package]
 
     def _told_by_package(self, folder: str) -> ChosenEdition | None:
-        """Return what the first file of a package tells that tells anything."""
+        """Return the edition of a package's first file that tells one."""
         paths = [path for path in Path(folder).rglob("*") if path.suffix in SUFFIXES and path.is_file()]
         for path in sorted(paths, key=lambda one: (one.stem != _INIT, one)):
             try:
@@ -102,7 +102,7 @@ class EditionFinder:
         return None
 
     def _project(self, folder: str) -> tuple[ChosenEdition, Span] | None:
-        """Return what the nearest project file above says, and where."""
+        """Return the edition in the nearest project file above, and the place of the entry."""
         if folder not in self._projects:
             found = self._read_project(os.path.join(folder, PROJECT_FILE))
             above = os.path.dirname(folder)

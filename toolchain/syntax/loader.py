@@ -280,7 +280,7 @@ def load(
         beside: whether the main file's own folder is searched.
         overlays: as `Package.overlays`.
         tree: of the main file's text, if that was parsed before.
-        edition: what `--edition` says; None: see `syntax.editions`.
+        edition: the value of `--edition`; None: see `syntax.editions`.
 
     Returns: the package, or None if the main file cannot be read or has errors.
 
@@ -371,7 +371,7 @@ def read_source(
 
 
 def shown_name(path: Path) -> str:
-    """Return what messages call a file: its path, or that it came from standard input (`cli/standard_input.py`)."""
+    """Return a file's name in messages: its path, or that it came from standard input (`cli/standard_input.py`)."""
     return STANDARD_INPUT if path.parent.name == STANDARD_INPUT else str(path)
 
 

@@ -67,7 +67,7 @@ class Migration:
             self.write(one.path, one.text)
 
     def summary(self) -> str:
-        """Return what was done, in one line."""
+        """Return the counts of changed, unchanged and failed files, in one line."""
         verb = "would be migrated" if self.checks or self.shows else _MARK
         parts = [
             f"{count} file{'s' if count > 1 else ''} {what}"

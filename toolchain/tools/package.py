@@ -78,7 +78,7 @@ def _work(
 
 
 def _wrong_folder(folder: Path, name: str) -> list[Diagnostic]:
-    """Return what keeps a folder from being a package."""
+    """Return the errors that keep a folder from being a package."""
     text = ""
     if not folder.is_dir():
         text = f"'{folder}' is not a folder"

@@ -1,6 +1,6 @@
 """`ktc repl`: statements, declarations and expressions, compiled and run as they are typed.
 
-Input: lines. Output: what they print, and the values of expressions. Declarations stand at the top of a growing
+Input: lines. Output: their output, and the values of expressions. Declarations stand at the top of a growing
 program, statements in its `main`. Each input reruns the whole program in a child; what earlier inputs printed is not
 shown again. So an input that reads the time or random numbers gets other ones in the next run.
 """
@@ -99,7 +99,7 @@ class Repl:
 
 
 def _kept(statement: str) -> str:
-    """Return what of a statement later inputs run again: what it prints does not count, what it calls may count."""
+    """Return the part of a statement that later inputs run again: no printing, but the calls in its arguments."""
     plain = statement.removeprefix(f"{_NOTHING}(")
     if not plain.startswith("print("):
         return statement
@@ -198,7 +198,7 @@ def repl_command(level: int, edition: Edition | None) -> int:
 
     An input is a declaration, a statement, or an expression, whose value is printed. Kernels run on the first GPU, or
     on the CPU device. `:help` lists the commands. Without '--edition' the edition is that of a new file 'x.mojo' in
-    this folder: what the project file says, else 2026.
+    this folder: the project file's, else 2026.
     """
     sink = Sink()
     chosen = EditionFinder(edition, {}, sink).of_main(Path.cwd() / "repl.mojo", "").edition

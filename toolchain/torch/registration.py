@@ -49,7 +49,7 @@ class Operator:
     """An operator of torch, `torch.ops.ktc.NAME`.
 
     Attributes:
-        overload: what torch has registered.
+        overload: the registered overload of torch.
     """
 
     def __init__(

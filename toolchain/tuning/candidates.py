@@ -23,7 +23,7 @@ _MEASURING = "tune-measure"
 
 @record
 class Job:
-    """What is to be tried.
+    """One candidate to build and measure.
 
     Args:
         root: the program. values: of its choices. options: words for `ktc build`.
@@ -43,7 +43,7 @@ class Job:
 
 @record
 class Measured:
-    """What `tuning.measure` reported of one class of inputs.
+    """A report of `tuning.measure` about one class of inputs.
 
     Args:
         device: its name. dtype, shape: the class.
@@ -60,7 +60,7 @@ class Measured:
 
 @record
 class Outcome:
-    """What became of a candidate.
+    """The outcome of a candidate.
 
     Args:
         state: "measured", "refused" (does not build), "pruned" (needs too much), "failed" (does not run).
@@ -162,7 +162,7 @@ def outcome_of(data: Mapping[str, object]) -> Outcome:
 
 
 def read_report(path: Path) -> tuple[Measured, ...]:
-    """Return what `tuning.measure` wrote: a line for each call; the last of a class counts."""
+    """Return the reports of `tuning.measure`: a line for each call; the last of a class counts."""
     found: dict[tuple[str, str], Measured] = {}
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -203,7 +203,7 @@ def _said(text: str) -> str:
 
 
 def _facts(root: Path, words: Sequence[str]) -> list[dict[str, object]]:
-    """Return what `ktc report` knows of the kernels; nothing where it knows nothing."""
+    """Return the facts of `ktc report` about the kernels; none where it knows none."""
     done = _ktc("report", str(root), "--json", *words)
     if done.returncode:
         return []

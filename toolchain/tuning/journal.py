@@ -1,6 +1,6 @@
-"""What was measured so far, kept beside the program until the search ends, so that a stopped search can go on.
+"""The outcomes so far, kept beside the program until the search ends, so that a stopped search can go on.
 
-A file of JSON lines: what the search is of, then an outcome each. A line that was cut off does not count.
+A file of JSON lines: the subject of the search, then an outcome each. A line that was cut off does not count.
 """
 
 import json
@@ -20,7 +20,7 @@ class Journal:
     subject: str
 
     def read(self) -> list[Outcome]:
-        """Return what was measured before of the same subject; the rest is dropped."""
+        """Return the earlier outcomes of the same subject; the rest is dropped."""
         try:
             lines = self.path.read_text("utf-8").splitlines()
             if json.loads(lines[0])["subject"] == self.subject:

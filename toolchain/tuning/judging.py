@@ -14,7 +14,7 @@ from ktc.tuning.candidates import Measured, Outcome
 _TOLERANCES = {
     "float64": 1e-10, "float32": 1e-4, "float16": 1e-2, "bfloat16": 4e-2,
 }  # fmt: skip
-"""By type: what a sum over a part of a result may differ by, as a part of the sum of its magnitudes. Types of 8 bits
+"""By type: the tolerance of a sum over a part of a result, as a part of the sum of its magnitudes. Types of 8 bits
 have the coarsest; whole numbers none."""
 _COARSE = 0.1
 
@@ -24,7 +24,7 @@ Class = tuple[str, str, str]
 
 @record
 class Verdict:
-    """What an outcome comes to: nanoseconds by class, or why it does not count."""
+    """The judgement of an outcome: nanoseconds by class, or why it does not count."""
 
     outcome: Outcome
     times: Mapping[Class, float]

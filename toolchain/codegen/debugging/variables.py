@@ -1,4 +1,4 @@
-"""Variables for a debugger: what a function's arguments and locals are called, what they are, and where they lie.
+"""Variables for a debugger: the names, types and places of a function's arguments and locals.
 
 Input: names and types of the IR. Output: metadata nodes beside those of `line_tables`, and debug records for a
 function. Types come from the unit's descriptions. Where there is none (a closure's environment), the IR's type is

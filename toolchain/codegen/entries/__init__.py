@@ -1,1 +1,1 @@
-"""What a driver starts: kernel entries for each kind of target, and the heads of functions."""
+"""Entry points for drivers: kernels for each kind of target, and the heads of functions."""

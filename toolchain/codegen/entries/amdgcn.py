@@ -1,4 +1,4 @@
-"""What AMD's runtime must be told of a kernel that prints.
+"""Metadata for AMD's runtime about a kernel that prints.
 
 The runtime gives a kernel whose metadata has formats a buffer, and shows what is in it when the kernel has ended;
 stdlib/gpu/_amd/printing.kpy writes into it. Source: ROCm's clr, `rocclr/device/rocm/rocprintf.cpp` and

@@ -34,14 +34,14 @@ from ktc.targets.cpu import (
 )
 
 PARAMETERS = ("ptr %warp", "i32 %warp.lane", "ptr %state", "ptr %room")
-"""What a thread gets besides: the memory of its warp, its lane in it, the byte that says what it waits for, and where
-the address of its frame is kept, which serves block after block; null at first."""
+"""Further parameters of a thread: the memory of its warp, its lane in it, the byte with its state, and the pointer to
+its frame, which serves block after block and is null at first."""
 
 RECORD = "%record"
 """The record of a thread's block, where several blocks run at the same time."""
 
 GROUP_PARAMETERS = (*PARAMETERS, f"ptr {RECORD}")
-"""What a thread then gets besides."""
+"""Further parameters of a thread in that case."""
 
 LEFT = "coro.left"
 """Label of the end of a thread."""
@@ -89,7 +89,7 @@ def is_idle(action: object, in_group: bool) -> bool:
 
 
 def begin(context: Context) -> list[str]:
-    """Return what a coroutine begins with."""
+    """Return the first lines of a coroutine."""
     context.uses.externals["aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
     context.uses.externals["free"] = "declare void @free(ptr)"
     context.uses.externals["write"] = "declare i64 @write(i32, ptr, i64)"
@@ -139,7 +139,7 @@ def stop(body: Operations, action: object, number: int) -> str:
 
 
 def _wait_in_warp(body: Operations, action: CallIntrinsic, number: int) -> None:
-    """Write what a lane waits for, and the word that it gives the others."""
+    """Write the mask of lanes that a lane waits for, and the word that it gives the others."""
     own = _place(body, "%warp.lane")
     words = {warp_release.SITE: str(2 * number + (action.name == WAIT_FOR_WARP))}
     *given, mask = map(body.value, action.args)
@@ -168,7 +168,7 @@ def _place(body: Operations, lane: str) -> str:
 
 
 LEAVE = (f"{LEFT}:", f"  store i8 {ENDED}, ptr %state, align 1")
-"""What a thread does at its end."""
+"""The end of a thread."""
 
 FIRST_RECORD, LIVE_THREADS = 5, 10
 """Words of 64 bits of a block's record: the address of the record of the cluster's first block; in that one, how many
@@ -194,7 +194,7 @@ END = (
     "  call void @llvm.coro.end(ptr %coro.frame, i1 false, token none)",
     "  ret ptr %coro.frame",
 )
-"""What a coroutine ends with, after `LEAVE`."""
+"""The last lines of a coroutine, after `LEAVE`."""
 
 
 def room(threads: int) -> list[str]:

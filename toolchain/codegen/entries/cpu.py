@@ -91,7 +91,7 @@ block.end:
 _NUMBERED = (f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
 """System values that are computed of the others."""
 _OWN = ("%s0", *_NUMBERED)
-"""What differs between the threads of a row."""
+"""Values that differ between the threads of a row."""
 
 _RANGES = (*[(0, 1024)] * 3, *[(0, (1 << 31) - 1)] * 3, *[(1, 1025)] * 3, *[(1, 1 << 31)] * 3, (0, 32), (0, 32))
 """From which number on and below which one the values of slots are."""
@@ -100,10 +100,10 @@ BODY_PARAMETERS = (
     *(f"i32 range(i32 {_RANGES[slot][0]}, {_RANGES[slot][1]}) %s{slot}" for slot in sorted(SYSTEM_VALUES.values())),
     "ptr %shared",
 )
-"""What follows the arguments of a kernel that is to be cut."""
+"""Parameters after the arguments of a kernel that is to be cut."""
 
 BLOCK_PARAMETERS = (*(f"i32 %s{slot}" for slot in range(3, 12)), "ptr %shared")
-"""What follows the arguments of the function that runs one block of it."""
+"""Parameters after the arguments of the function that runs one block of it."""
 
 _DONE = """\
 done:

@@ -1,4 +1,4 @@
-"""What stands around the lines of a function: its definition or declaration, a kernel's own form, the attribute groups.
+"""The text around the lines of a function: its definition or declaration, a kernel's own form, the attribute groups.
 
 Input: lowered functions. Output: text.
 """

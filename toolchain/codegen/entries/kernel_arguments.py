@@ -1,6 +1,6 @@
 """Arguments of a kernel for a processor, which come as an array of pointers to their values.
 
-Input: the kernel's function. Output: what its call takes.
+Input: the kernel's function. Output: the operands of its call.
 """
 
 from ktc.codegen.values.operations import Operations

@@ -11,7 +11,7 @@ the program, which the others wait for behind the branch or the loop.
 from ktc.targets.cpu import WARP_LANES
 
 RUNS, AT_BARRIER, ENDED, YIELDS, AT_WARP = range(5)
-"""What a thread's state says."""
+"""States of a thread."""
 
 WORD, NUMBER, GIVEN, MASK, SITE = range(5)
 """32-bit words of a lane: the word that the others read and the release that it belongs to; then what the lane writes

@@ -15,7 +15,7 @@ def has_aggregates(args: tuple[Value, ...], kind: Type) -> bool:
 
 
 class AggregateCall:
-    """One call: what is passed, and where the result is found.
+    """One call of a C function: the operands, and the place of the result.
 
     Attributes:
         passed: the arguments with types and attributes. kinds: the types alone, for a declaration.

@@ -29,7 +29,7 @@ def entry_point(context: Context, export: Export) -> FunctionText:
 
 
 def unloading(name: str) -> str:
-    """Return what has the system call a function when the library is unloaded."""
+    """Return the table entry by which the system calls a function when the library is unloaded."""
     return (
         "@llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] "
         f"[{{ i32, ptr, ptr }} {{ i32 65535, ptr {symbol(name)}, ptr null }}]"

@@ -27,7 +27,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     **dict.fromkeys(("icelake-client", "icelake-server", "tigerlake", "rocketlake", "znver4", "znver5"), _LEVEL_4),
     **dict.fromkeys(("sapphirerapids", "emeraldrapids", "graniterapids"), _RAPIDS),
 })  # fmt: skip
-"""What processors have by name, as LLVM calls them."""
+"""Features of processors by name, as LLVM calls them."""
 
 
 def needed(target: Target) -> tuple[str, ...]:

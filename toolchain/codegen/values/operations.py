@@ -112,7 +112,7 @@ class Operations:
         return self.new(f"{cast_name} {have} {text} to {want}")
 
     def from_memory(self, text: str, kind: Type) -> str:
-        """Return what was in memory as a value."""
+        """Return a value from its form in memory."""
         want, have = self.types.value(kind), self.types.memory(kind)
         if have == want:
             return text

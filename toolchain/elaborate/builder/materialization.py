@@ -171,7 +171,7 @@ def as_place(body: Body, val: Result) -> Place:
 
 
 def unchanged_place(body: Body, val: Result) -> Place:
-    """Return a value as an immutable place: what is read from a constant's place stays known."""
+    """Return a value as an immutable place; the place of a constant stays known as a constant."""
     place = as_place(body, val)
     if place.local is not None and not isinstance(val, Place):
         ir = ir_values.rvalue(body, val)

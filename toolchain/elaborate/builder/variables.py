@@ -75,7 +75,7 @@ def is_by_value(body: Body, var: Var, fn: FunctionInfo) -> bool:
 
 
 def captures_of(body: Body, fn: FunctionInfo) -> list[Var | FunctionInfo]:
-    """Return what a function nested in this body reaches through its environment; the list grows.
+    """Return the variables and closures that a nested function reaches through its environment; the list grows.
 
     It is one list for all targets, so that the host can give a kernel what the kernel turned out to use.
     """

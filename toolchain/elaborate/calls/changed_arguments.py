@@ -1,4 +1,4 @@
-"""What a `mut` argument takes: a place of exactly its type, that may be changed.
+"""Arguments for `mut`: each must be a place of exactly the declared type, and changeable.
 
 Input: the chosen function and one of its arguments. Output: a `Mismatch` where something else would be changed than
 what the caller gave.

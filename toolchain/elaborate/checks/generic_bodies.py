@@ -1,4 +1,4 @@
-"""Generic declarations checked by themselves: what a body asks of its type parameters must be promised by their bounds.
+"""Generic declarations checked by themselves: the bounds of type parameters must promise all that a body uses.
 
 Input: the main file's generic functions, structs and traits. Output: errors at the lines of their bodies, called or
 not.

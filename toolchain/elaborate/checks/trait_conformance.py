@@ -191,7 +191,7 @@ def _report(elab: Elaboration, info: StructInfo, trait: TraitInfo, what: str, me
 
 
 def _needed(info: StructInfo, member: FunctionInfo) -> str:
-    """Return what to write for a method of a trait."""
+    """Return the help for a struct that lacks a trait's method: how its own method differs."""
     own = info.members.get(member.name)
     if isinstance(own, OverloadSet):
         only_raises = any(member.raises and not have.raises for have in own.functions)

@@ -42,7 +42,7 @@ def check_rest(elab: Elaboration) -> None:
 def check_edited(elab: Elaboration, start: int, end: int) -> None:
     """Check only the main file's declarations that touch some characters: their bodies, and no other's.
 
-    What only an instance of something else shows (the launch of a kernel) is not found.
+    Errors that appear only in an instance of another declaration (the launch of a kernel) are not found.
     """
     elab.coverage.edited_range = start, end
     main = elab.modules.main.scope.names.get("main")

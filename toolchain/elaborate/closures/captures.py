@@ -1,6 +1,6 @@
 """Closures: which variables a nested function uses, and the environments through which it reaches them.
 
-A kernel has no function around it where it runs: what it captures becomes arguments, by value, and it makes the
+A kernel has no function around it where it runs: its captures become arguments, by value, and it makes the
 environments itself.
 
 An environment is an array of addresses in the frame of the function around: of variables, and of the environments of
@@ -209,7 +209,7 @@ def kernel_environments(body: Body, instance: Instance, argument: NewArgument) -
     """Make the environments of a kernel from arguments of its own, one for each value that is captured.
 
     Returns:
-        What stands before the kernel's body.
+        The statements to insert before the kernel's body.
     """
     work_queue.drain_closures(body.elab)
     made: dict[FunctionInfo, nodes.Local] = {}

@@ -1,4 +1,4 @@
-"""Closures as values that outlive the function around them: what has a type `fn(...) escaping -> T`.
+"""Closures as values that outlive the function around them: values of the type `fn(...) escaping -> T`.
 
 Input: a nested function that captures by value, and the type that is expected. Output: the address of a block on the
 heap, as the library's `builtin._closure` describes it: {owners, destroyer, code, environment}, then the environments of

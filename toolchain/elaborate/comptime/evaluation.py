@@ -226,7 +226,7 @@ def _noted(body: Body, node: ast.Expr, value: ParameterArgument) -> ParameterArg
 
 
 def _from_literal(elab: Elaboration, value: ConstValue | FunctionValue, expected: Ty) -> ParameterArgument:
-    """Make what a collection literal means where another type than its own is expected, or return None."""
+    """Build a collection literal again for the type that is expected; None where the value is no such literal."""
     written = elab.instances.state.memo.get(("literal", value))
     if written is None:
         return None

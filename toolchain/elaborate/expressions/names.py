@@ -1,4 +1,4 @@
-"""Names: what a name stands for where it is used.
+"""Names in expressions: the lookup of a name at its place.
 
 Input: a name and its place. Output: a value, or what the name is of (a type, a function, a module).
 """

@@ -18,7 +18,7 @@ _KINDS = {"s": "int", "u": "uint", "f": "float", "b": "bool"}
 _TEXTS = ("StringSlice", "StaticString")
 _SCALARS = ("bool", "int", "uint", "float", "pointer", "function")
 _TARGETS = ("type", "T", "pointee_type")
-"""What pointers call the parameter with the type that they point to."""
+"""Names that pointer types give to the parameter for the type of the pointed-to value."""
 
 
 class CTypes:

@@ -90,7 +90,7 @@ def _exported(elab: Elaboration) -> Iterator[FunctionInfo]:
 
 
 def describe(elab: Elaboration, is_library: bool) -> Exports:
-    """Return what is exported, of functions that have bodies; in a library, what C cannot call is an error."""
+    """Return the exported functions that have bodies; in a library, a type without a C equivalent is an error."""
     c_types, found = CTypes(elab), list[Export]()
     report = ""
     for instance in list(elab.instances.states["host"].by_symbol.values()):

@@ -34,7 +34,7 @@ def keep_launched(elab: Elaboration, host: nodes.Unit) -> None:
 
 
 def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EXPORTS) -> nodes.Unit:
-    """Return what the entry and exported functions, or the kernels of a target, reach."""
+    """Return the functions and variables reachable from the entry and the exports, or from a target's kernels."""
     roots = [elab.instances.entry, *exports.roots()] if state.index < 0 else list(state.kernels)
     if state.archived is not None:
         roots.append(TARGETS_TABLE)  # the archive reads it

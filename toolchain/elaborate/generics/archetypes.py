@@ -94,7 +94,7 @@ def narrowed(elab: Elaboration, ty: StructTy, bound: TraitTy) -> StructTy:
 
 
 def bound_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> ParameterArgument:
-    """Return what stands for an alias that the traits of an archetype only ask for."""
+    """Return a placeholder for an alias that the traits of an archetype require but do not define."""
     if ty is None or ty.info.bound is None:
         elab.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", alias.span())
     # origins make no other type of it
@@ -248,7 +248,7 @@ def _own_constant(elab: Elaboration, member: Member, expected: StructTy) -> Cons
 def open_type(
     elab: Elaboration, kind: ParameterArgument, name: str, scope: Scope, module: ModuleInfo, at: ast.Node
 ) -> ParameterArgument:
-    """Return what stands for the type of an argument that is declared by a trait or a struct with open parameters;
+    """Return an archetype for an argument whose declared type is a trait or a struct with open parameters;
     None for one that is complete."""
     if isinstance(kind, TraitTy):
         return archetype(elab, f"type of {name}", kind, module, at)

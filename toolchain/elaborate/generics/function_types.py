@@ -100,7 +100,7 @@ def fn_type_of(elab: Elaboration, fn: FunctionValue) -> FunctionTy:
 
 
 def call_signature(elab: Elaboration, ty: FunctionTy) -> Signature:
-    """Return what a call through a function type looks like."""
+    """Return the signature of calls through a function type."""
     if ty.signature is None:
         args = []
         for i, (word, kind) in enumerate(ty.args):
@@ -136,7 +136,7 @@ def only_value(elab: Elaboration, param: ast.Param, scope: Scope, module: Module
 
 
 def as_constant(elab: Elaboration, fn: FunctionValue, key: str) -> nodes.Address:
-    """Return what stands for a function in a constant, as in an `Optional` that is a parameter's value."""
+    """Return the address of a function as a constant, as in an `Optional` that is a parameter's value."""
     name = "fn$" + hashlib.sha256(key.encode()).hexdigest()[:24]
     elab.generics.constant_functions[name] = fn
     return nodes.Address(name)

@@ -55,7 +55,7 @@ def assign_parameters(
     """Assign written parameter values to names.
 
     Args:
-        instead: what to do where there are more values than parameters.
+        instead: the help of the error about too many values.
 
     Raises:
         Mismatch: too many, or an unknown name.

@@ -275,7 +275,7 @@ def bind_parameters(
 
 
 def open_alias(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
-    """Return what a type means where it may be open: of an alias with parameters all of these are."""
+    """Return a type with all parameters of an alias left open; other types as they are."""
     if isinstance(value, AliasInfo):
         return _apply_open(elab, value, {}, None)
     if isinstance(value, BoundAlias):

@@ -1,4 +1,4 @@
-"""What a condition says about type parameters: `conforms_to(T, Trait)` holds in what it guards.
+"""Refinement of type parameters by conditions: inside its branch, `conforms_to(T, Trait)` holds.
 
 Input: conditions of a generic body of edition 2026, which is looked at with archetypes. Output: these have the traits
 too, for a while. Instances need none of this: they have the types themselves.

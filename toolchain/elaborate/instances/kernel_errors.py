@@ -1,4 +1,4 @@
-"""What to do about errors in functions that are kernels: a kernel cannot raise.
+"""Help for errors about raising in functions that are kernels: a kernel cannot raise.
 
 Input: the function that is elaborated. Output: the help of a diagnostic.
 """
@@ -10,11 +10,11 @@ from ktc.syntax import ast
 _IN_KERNEL = "a kernel cannot raise: write a code to a buffer that the host reads, or stop it with 'abort', from 'os'"
 
 _LAUNCHERS = ("enqueue_function", "compile_function")
-"""What the names of methods begin with that take a kernel as their parameter."""
+"""Prefixes of the methods that take a kernel as their parameter."""
 
 
 def help_for(body: Body) -> str:
-    """Return what to write where nothing may raise."""
+    """Return the help for a call that may raise where nothing may."""
     return _IN_KERNEL if is_kernel(body) else "declare this function with 'raises'"
 
 

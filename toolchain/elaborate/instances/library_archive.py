@@ -1,6 +1,6 @@
 """The library's archive: what of the standard library is compiled and elaborated once and not in each build.
 
-What belongs to it is decided by a seed program that uses the library as programs do (`Seed`); a list beside the library
+A seed program that uses the library as programs do (`Seed`) decides its contents; a list beside the library
 has the result, so that no build elaborates the seed. Programs fill the archive: what one of them needs of the list and
 the archive lacks is elaborated and compiled with it, and kept. What depends on the program (its targets, places in its
 source) or could be a part of its loops (short functions, which LLVM should see) is not on the list.
@@ -31,10 +31,10 @@ _DIGEST = 12
 
 @record
 class Library:
-    """What a program needs to know of the archive.
+    """The archive as a program sees it.
 
     Args:
-        listed: what the archive may have.
+        listed: the symbols that the archive may hold.
         functions: packed declarations of what it has compiled, by symbol.
         variables: global variables that it has.
         packed: bodies of functions that were elaborated for the host, long and short.
@@ -76,7 +76,7 @@ def is_listed(state: UnitState, symbol: str) -> bool:
 
 
 def new_bodies(elab: Elaboration, state: UnitState) -> Packed:
-    """Return what the archive may keep of a target's bodies and lacks: listed functions, and what they reach."""
+    """Return a target's new bodies for the archive: listed functions that it lacks, with their callees."""
     if state.bodies is None or not state.listed.bodies:
         return Packed()
     shapes = state.interpreter.shapes.dump(state.listed.bodies) if state.interpreter is not None else {}
@@ -147,7 +147,7 @@ class _Kept:
 
 @entity
 class Seed:
-    """What the seed reaches.
+    """The functions and variables that the seed program reaches.
 
     Args:
         state: of one target, after the seed was elaborated.
@@ -158,7 +158,7 @@ class Seed:
     closed: dict[str, bool] = field(default_factory=dict)
 
     def listed(self) -> Listed:
-        """Return what the archive may have."""
+        """Return the symbols that the archive may hold."""
         self._close()
         functions = {symbol for symbol in self._at_run_time() if self.closed[symbol] and self._is_of_library(symbol)}
         bodies, variables = set[str](), set[str]()

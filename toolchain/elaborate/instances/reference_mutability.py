@@ -1,4 +1,4 @@
-"""Mutability that depends on the caller: what a function gives back points into its arguments, and may be written
+"""Mutability that depends on the caller: a result that points into the arguments may be written
 through only if they may.
 
 Input: a call's signature and its values. Output: the type of the result as the caller has it. An instance does not

@@ -24,7 +24,7 @@ _BOUNDS = {
 
 
 def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tuple[int, ...]]:
-    """Return what is said about a kernel."""
+    """Return the launch bounds and modes of a kernel, by their names."""
     bounds: dict[str, tuple[int, ...]] = {}
     for decorator in decorators:
         call = decorator.value
@@ -54,7 +54,7 @@ def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tu
 
 
 def mode_of(body: Body, fn: FunctionInfo) -> dict[str, tuple[int, ...]]:
-    """Return what `@fp_mode` says of a function that kernels call."""
+    """Return the floating-point modes that `@fp_mode` sets for a function that kernels call."""
     calls = [one.value for one in fn.node.decorators if _is_mode(one.value)]
     if not calls:
         return {}
@@ -77,7 +77,7 @@ def _is_mode(call: ast.Expr) -> TypeGuard[ast.Call]:
 
 
 def _floats(body: Body, call: ast.Call) -> int:
-    """Return what `@fp_mode("ftz", "approx")` says of a kernel's arithmetic, as bits of `float_modes.MODES`."""
+    """Return the modes of `@fp_mode("ftz", "approx")` as bits of `float_modes.MODES`."""
     mask = 0
     for word in call.args:
         where = Span(body.frame.module.source, word.start, word.end)

@@ -99,7 +99,7 @@ def is_its_bytes(body: Body, ty: Ty) -> bool:
     It is trivial, or of a library type with a true `__is_trivial__`, or made of such.
 
     The copies of such a type are functions all the same, for with other parameters they do more. A `DevicePassable`
-    type of the program may define how it is copied: what a kernel gets are the bytes that `_to_device_type` wrote.
+    type of the program may define how it is copied: a kernel gets the bytes that `_to_device_type` wrote.
     """
     if struct_types.is_trivial(body.elab, ty):
         return True

@@ -51,7 +51,7 @@ def warn_over_limit(body: Body, node: ast.Call) -> None:
 
 
 def _help(body: Body, keyword: ast.Keyword, node: ast.Call) -> str:
-    """Say what to write for a block of too many threads: the other extent, if that would do as a block."""
+    """Return the help for a block of too many threads: swap the extents if the other one would do as a block."""
     others = [extent for one in node.keywords if one.name == "grid_dim" for extent in _extents(body, one.value)]
     if keyword.name == "block_dim" and len(others) == 1 and others[0] in _USUAL_BLOCKS:
         return "'grid_dim' counts the blocks, 'block_dim' the threads of one block: swap the two?"
@@ -139,7 +139,7 @@ def _is_constant(body: Body, node: ast.Expr) -> bool:
 def targets_satisfying(body: Body, condition: ast.Expr, truth: bool) -> int:
     """Return for which of a body's `launch_targets` a condition has this truth, if each were the only target.
 
-    What is started under `@parameter if has_nvidia_gpu_accelerator()` is not meant for the others.
+    A launch under `@parameter if has_nvidia_gpu_accelerator()` is not meant for the others.
     """
     elab, found = body.elab, 0
     config = elab.config

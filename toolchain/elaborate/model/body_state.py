@@ -134,7 +134,7 @@ class LexicalFrame:
         comptime: this body runs at compile time.
         builtin_self: the fields of the value that an expanded constructor makes, so far; `builtin_whole`: that value,
             where it is assigned as a whole.
-        inline_result: what an expanded function returned; None outside of an expansion.
+        inline_result: the value that an expanded function returned; None outside of an expansion.
     """
 
     def __init__(self, module: ModuleInfo, scope: Scope, instance: Instance | None, comptime: bool = True) -> None:
@@ -191,7 +191,7 @@ class ControlFlow:
     Attributes:
         loops: of each loop around: labels to leave and to continue, the depth of `cleanups`, how it is unrolled.
         handlers: of each `try` around; `handler_depths`: their depths of `cleanups`.
-        cleanups: what runs when control leaves: `finally` blocks and `__exit__`.
+        cleanups: code to run when control leaves: `finally` blocks and `__exit__`.
         unrolled_depth: how many unrolled loops are around.
         try_results: temporaries for the results of calls inside a `try`.
         exit_span: the statement that leaves the block, while `cleanups` run.
@@ -262,7 +262,7 @@ class Assignments:
 
 
 class OwnershipFacts:
-    """What is known of the values of a body's locals. Owner: `builder`.
+    """Facts about the values of a body's locals: paths, moves, loans. Owner: `builder`.
 
     Attributes:
         access_paths: the paths to what values of locals point into (`ownership/access_paths.py`).
@@ -327,7 +327,7 @@ class Captures:
     """Nested functions of a body, and what it reaches through its environment. Owner: `closures`.
 
     Attributes:
-        closures: what each nested function captures.
+        closures: the captures of each nested function.
         env_args, env_locals: environments that are passed on, and those that lie in this frame.
         env_value: this function's own environment.
         whole_captures: arguments of a kernel that are addresses of values that it captures.
@@ -341,12 +341,12 @@ class Captures:
         self.whole_captures: dict[int, types.Type] = {}
 
     def of(self, fn: FunctionInfo) -> list[Var | FunctionInfo]:
-        """Return what a nested function captures; the list grows."""
+        """Return the captures of a nested function; the list grows."""
         return self.closures.setdefault(fn, [])
 
 
 class CallSite:
-    """What the innermost call is elaborated for. Owner: `expressions`.
+    """The context of the innermost call. Owner: `expressions`.
 
     Attributes:
         callee_syntax: the callee of the innermost enclosing call, as written.

@@ -18,7 +18,7 @@ KeptBody = tuple[nodes.Function, Set[str]]
 
 @record
 class Listed:
-    """What the library's archive may hold: what its seed reaches. All are symbols, but for `defines`.
+    """The symbols that the library's archive may hold, those that its seed reaches. `defines` has no symbols.
 
     Args:
         functions: those that programs call at run time; of these the long ones are compiled apart from programs.

@@ -26,7 +26,7 @@ class Ty:
 
 @record
 class Arity:
-    """What a call must look like to fit a declaration, whatever the types: most overloads are ruled out by it.
+    """The argument counts and names that a declaration accepts, whatever the types; most overloads fail it already.
 
     Args:
         least, most: arguments by position, where none is named.
@@ -83,7 +83,7 @@ class FunctionInfo:
         traced, unchecked: as in `ir.nodes.Function`.
         parent: for a nested function the body it stands in.
         captures: a nested function that reads variables of its parent.
-        copied_captures: what `@__copy_capture` names: variables that a `@parameter` function has copies of.
+        copied_captures: the variables named by `@__copy_capture`, of which a `@parameter` function has copies.
         closure_name: of a nested function: a name that no other of its unit has.
         reads_call_location: it asks where it is called (`__call_location`): each call has an instance of its own.
         edition: the only edition whose texts see it; None: both do.
@@ -347,4 +347,4 @@ class Scope:
 
 
 Member = Union[ast.VarDecl, OverloadSet, AliasInfo]
-"""What a struct or a trait has under a name: a field, methods, an alias."""
+"""A member of a struct or a trait: a field, methods, an alias."""

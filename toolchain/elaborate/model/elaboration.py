@@ -197,7 +197,7 @@ class ElaborationApi:
     def bound_alias(
         self, elab: "Elaboration", alias: AliasInfo, ty: StructTy | None, scope: Scope
     ) -> ParameterArgument:
-        """Return what stands for an alias that the traits of an archetype only ask for."""
+        """Return a placeholder for an alias that the traits of an archetype require but do not define."""
         raise NotImplementedError
 
     def write_back(self, body: "Body", after: list[tuple[ComputedAccess, Place]]) -> None:
@@ -303,7 +303,7 @@ class Body(IrBuilder):
     """One function, or one expression at compile time: the IR that is built, and the parts of the state.
 
     Attributes:
-        state: what has been elaborated for the target.
+        state: the instances and units of the target.
     """
 
     def __init__(

@@ -131,7 +131,7 @@ class Instances:
     """Instances of functions, and the globals that they use. Owner: `instances`.
 
     Attributes:
-        states: what has been elaborated for each target; `state`: for the one that is elaborated now.
+        states: the instances of each target; `state`: those of the target that is elaborated now.
         current: the instance that is elaborated now.
         launch_states: states in which conditions of launches are computed for one target.
         elaborated: declarations of which an instance was elaborated.
@@ -198,7 +198,7 @@ class CompileTime:
     Attributes:
         busy_aliases: aliases that are being computed; `circular`: those that need themselves.
         defines: the values of `-D`.
-        is_quiet: what runs prints nothing.
+        is_quiet: code that runs prints nothing.
         tunables: the choices that the program declares, by name: the values, the first of them where nothing is chosen.
     """
 
@@ -219,7 +219,7 @@ class CompileTime:
 
 
 class Coverage:
-    """What instances have reached, and how declarations are checked by themselves. Owner: `checks`.
+    """The declarations that instances have reached, and the state of generic checks. Owner: `checks`.
 
     Attributes:
         nested: nested functions that were declared; `reached`: nested functions that were elaborated.

@@ -16,7 +16,7 @@ class Mismatch(Exception):
             4 a parameter that cannot be inferred, 5 one that must be given explicitly.
         wrong: a name that does not exist, and those that do.
         types: the type that is given, and the one that is expected.
-        hint: what to do about it.
+        hint: the help of the diagnostic.
 
     `param` is the name and the position of the parameter that does not fit, where it is one that may be written.
     `culprit` is the type that keeps a trait from being met.

@@ -59,7 +59,7 @@ class ArgumentSignature:
 
 @entity
 class Signature:
-    """What a call of an instance looks like.
+    """The calling convention of an instance: its arguments and how the result is passed.
 
     Args:
         result: "none", "direct", "memory" or "ref"; in a raising function "direct" also goes through memory.
@@ -158,7 +158,7 @@ class Instance:
 
 @entity
 class UnitState:
-    """What has been elaborated for one target."""
+    """The instances and functions of one target."""
 
     target: Target
     index: int
@@ -175,17 +175,17 @@ class UnitState:
     """Instances whose parameters say all, so that nothing about the arguments need be asked."""
     interpreter: Interpreter | None = None
     archived: Declarations | None = None
-    """What the library's archive has."""
+    """Declarations of the functions in the library's archive."""
     archived_variables: Set[str] = frozenset()
     """Global variables that the archive has."""
     listed: Listed = Listed()
-    """What the archive may have; what is missing of it is compiled apart from the program."""
+    """Symbols that the archive may hold; those it lacks are compiled apart from the program."""
     bodies: Bodies | None = None
     """Bodies of the library's functions that need not be elaborated."""
     pending_destructors: dict[str, StructTy] = field(default_factory=dict)
     """Types whose archived destructors have no body here yet, by symbol."""
     assumed_targets: tuple[Target, ...] = ()
-    """If not empty: what is computed here takes these for the program's targets. Nothing of it becomes code."""
+    """If not empty, compile-time code sees these as the program's targets. Nothing of it becomes code."""
 
     def forget_program(self, placed: Set[str]) -> None:
         """Forget the program's own functions, and those of the library that hold one of its places or call such a one.
@@ -237,7 +237,7 @@ class Speculation:
 
     Args:
         node: the declaration; what is found elsewhere does not count.
-        diagnostics: what was reported, each with the uncertainty at that time (`Coverage.uncertainty`).
+        diagnostics: the reports, each with the uncertainty at that time (`Coverage.uncertainty`).
         is_clean: nothing was reported that a constant taken for a parameter may have caused.
         constants: those that were taken, as a message shows them.
         instances: the instances that were elaborated.
@@ -281,7 +281,7 @@ class Candidate:
     """A function that fits a call.
 
     Args:
-        slots: what each argument of the function gets.
+        slots: the value for each argument of the function.
     """
 
     instance: Instance

@@ -27,7 +27,7 @@ INDICES = MappingProxyType({
     "_ThreadIdx": "thread_idx", "_BlockIdx": "block_idx", "_GlobalIdx": "global_idx", "_BlockDim": "block_dim",
     "_GridDim": "grid_dim",
 })  # fmt: skip
-"""By a type: what has the members `x`, `y` and `z`."""
+"""Names of the members `x`, `y` and `z`, by the type that has them."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -79,6 +79,6 @@ def conversion_help(have: str, expected: str) -> str:
 
 
 def _unquoted(have: str, expected: str) -> str:
-    """Return what to write for a number in quotes."""
+    """Return the help for a number in quotes."""
     number = have.partition('["')[2].removesuffix('"]')
     return f"leave the quotes out: '{number}'" if re.fullmatch(r"-?\d+(\.\d+)?", number) else ""

@@ -187,7 +187,7 @@ class FunctionValue:
         return self.overloads.name + (f"[{', '.join(shown)}]" if shown else "")
 
     def described(self) -> str:
-        """Return what the function looks like, as far as its declaration says it."""
+        """Return the function's head as text, as far as its declaration says it."""
         if len(self.overloads.functions) != 1:
             return f"the overloads of '{self.overloads.name}'"
         first = self.overloads.functions[0]
@@ -231,7 +231,7 @@ class PartialTy:
 
 @record
 class Metatype:
-    """The type of a type: what `type_of(T)` means where `T` is a type, which may be open, or a trait."""
+    """The type of a type: `type_of(T)` where `T` is a type, which may be open, or a trait."""
 
     of: "StructTy | PartialTy | TraitTy"
 
@@ -308,7 +308,7 @@ ParameterValue = Union[
     Metatype,
 ]
 ParameterArgument = Union[ParameterValue, None]
-"""What is given for a parameter: None where `_` leaves it open."""
+"""The argument for a parameter: None where `_` leaves it open."""
 Actual = Union[ParameterArgument, list[ParameterArgument]]
 """The type of what a call passes for an argument, as far as it is known; a list of them for a variadic one."""
 Named = tuple[tuple[str, ParameterArgument], ...]

@@ -96,13 +96,13 @@ class PackValue:
 
 @entity
 class CollectionLiteral:
-    """A list, set, dictionary or slice written as an argument: what it becomes is known when the function is.
+    """A list, set, dictionary or slice written as an argument: its type is known when the called function is.
 
     Args:
         name: of its own collection: `List`, `Set`, `Dict` or `Slice`.
         items, values: the elements, the keys and values of a dictionary, or the three parts of a slice.
         node: the syntax.
-        ty, mismatch: what it is where nothing else is expected, or why it cannot be that; None if that is not known.
+        ty, mismatch: its type where none is expected, or why it can have none; None if that is not known.
         keywords: named arguments for the constructor of what is expected: `{1, name = 2}`.
     """
 
@@ -182,12 +182,12 @@ class Var:
 
 
 Result = Union[RValue, Place, Method, PackValue, CollectionLiteral, DeferredOperand, ParameterValue, None]
-"""What an expression may give; None for `_`."""
+"""The result of an expression; None for `_`."""
 Values = list[Result]
-"""What the arguments of an instance get, in order; a variadic one a `PackValue`, an `out` one None."""
+"""Values for the arguments of an instance, in order; a variadic one gets a `PackValue`, an `out` one None."""
 NewArgument = Callable[[str, types.Type], nodes.Argument]
 """Makes the next argument of the function that is built."""
 Slot = Union[Arg, list[Arg], None]
-"""What a call has for an argument: None for its default, several for a variadic one."""
+"""A call's value for an argument: None for its default, several for a variadic one."""
 Binding = Union[Var, OverloadSet, StructInfo, TraitInfo, ImportRef, Result]
-"""What a name may stand for."""
+"""The meaning of a name in a scope."""

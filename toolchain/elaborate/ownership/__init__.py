@@ -1,1 +1,1 @@
-"""What references point into, and whether accesses conflict."""
+"""The targets of references, and conflicts between accesses."""

@@ -23,7 +23,7 @@ from ktc.syntax import ast
 
 _COMPARES = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__is__", "__isnot__", "__sub__",
     "assert_equal", "assert_not_equal")  # fmt: skip
-"""Of the library: what pointers and views have for two values that may well point into one variable."""
+"""Methods and functions of the library whose two operands may point into one variable."""
 _TEXTS = ("String", "StringSlice")
 """Nothing is written through what points into a text."""
 _IN_PLACE = ("std.nn.", "std.linalg.")
@@ -34,7 +34,7 @@ _ALIASES = "__unsafe_disable_nested_origin_exclusivity"
 
 @record
 class _Reach:
-    """What an argument reaches: itself, or the only variable that it points into."""
+    """The variable that an argument reaches: its own, or the only one that it points into."""
 
     name: str
     paths: tuple[AccessPath, ...]

@@ -1,4 +1,4 @@
-"""Exclusive access: what a call changes or takes away, no other argument of it may reach.
+"""Exclusive access: no argument of a call may reach a place that the call changes or moves through another one.
 
 Input: the arguments of a call, converted. Output: an error where two of them are surely one place, and the call writes
 through one or moves it away, or where one is what the closure that is called captures. A value of a

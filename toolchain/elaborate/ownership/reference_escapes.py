@@ -1,6 +1,6 @@
 """References that would outlive what they point into.
 
-Input: what a function returns, or stores behind one of its arguments. Output: an error, if that surely points into a
+Input: a function's result, or a value stored behind one of its arguments. Output: an error, if it surely points into a
 variable of the function itself, which ends with it. What only may point there is let through.
 """
 

@@ -1,4 +1,4 @@
-"""One origin for several arguments: what a function says of its arguments by naming one origin twice.
+"""One origin for several arguments: a function that names one origin twice wants them in one variable.
 
 Input: a call, and the values of its arguments. Output: an error where two arguments whose types name one parameter of
 the function as their origin surely lie in, or point into, different variables.

@@ -78,7 +78,7 @@ def widened(use: Use, form: SmallFloat, value: nodes.Value, lanes: int) -> nodes
 def narrowed(use: Use, form: SmallFloat, value: nodes.Value, lanes: int, saturate: bool) -> nodes.Value:
     """Return float32 lanes rounded to one byte, to nearest even.
 
-    What is too large, infinity too, becomes the largest number, or without `saturate` infinite or not a number.
+    Too large numbers and infinity become the largest number, or without `saturate` infinite or not a number.
     """
     if saturate and form.pair and use.body.target.narrow_float8:
         return _narrowed_pairs(use, form, value, lanes)

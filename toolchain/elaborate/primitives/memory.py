@@ -222,7 +222,7 @@ def _fence(use: Use) -> Result:
 
 
 def _result(use: Use) -> tuple[Ty | None, types.Type]:
-    """Return what a call gives: language type and IR type; none if no type is said, void if it gives nothing."""
+    """Return the type of a call's result, in the language and in the IR: None if not given, void for no result."""
     if "_type" not in use.attrs:
         return None, types.VOID
     ty = use.type_of()

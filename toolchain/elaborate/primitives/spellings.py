@@ -1,6 +1,6 @@
 """The primitives as packages spell them: attributes, types and operations of the reference's dialects.
 
-Input: what is written after `__mlir_attr`, `__mlir_type` and `__mlir_op`. Output: the primitive of the closed tables
+Input: the text after `__mlir_attr`, `__mlir_type` and `__mlir_op`. Output: the primitive of the closed tables
 that it means. What none of them means is reported by its name.
 """
 

@@ -1,4 +1,4 @@
-"""The closed table of primitive operations: what ``__mlir_op.`name`[attributes](operands)`` does.
+"""The closed table of primitive operations, the meaning of ``__mlir_op.`name`[attributes](operands)``.
 
 Input: the name, attributes and operands of one use, and the function body in which it stands. Output: its value. The
 types are in `builtin_types`; docs/primitives.md describes both. Only the standard library is written over them.

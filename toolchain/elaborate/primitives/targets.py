@@ -1,4 +1,4 @@
-"""The primitives about targets: what they are, and kernels that are compiled for them."""
+"""The primitives about targets: their properties, and kernels that are compiled for them."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -29,7 +29,7 @@ def _tunable(use: Use) -> Result:
 
 
 def _chosen(use: Use, name: str, dtype: str, shape: str, choices: tuple[int, ...]) -> int:
-    """Return what the command line says, or the tuning file for the nearest class, or the first value."""
+    """Return the value from the command line, else from the tuning file's nearest class, else the first choice."""
     defines = use.elab.comptime.defines
     keys = [name, *(define_of(name, *one) for one in ((dtype, shape), (dtype, ""), ("", shape), ("", "")))]
     for key in keys:

@@ -1,4 +1,4 @@
-"""What the primitives ask of the elaborator: its two faces as protocols, and `Use`, one use of an operation.
+"""The elaborator as primitives see it: two protocols, and `Use`, one use of an operation.
 
 Input: the attributes and operands of one use. Output: them again, checked and unwrapped; what does not fit is reported.
 """

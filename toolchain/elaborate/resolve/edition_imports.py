@@ -77,7 +77,7 @@ def starred(elab: Elaboration, ref: ImportRef) -> tuple[list[str], set[str]]:
 
 
 def help_for_name(elab: Elaboration, module: ModuleInfo, name: str) -> str:
-    """Return what to write for a name that only edition 2025 has; "" for another name, and in its own texts."""
+    """Return the help for a name that only edition 2025 has; "" for another name, and in its own texts."""
     return "" if module.edition is Edition.Y2025 else names_of(elab).help_for(name)
 
 

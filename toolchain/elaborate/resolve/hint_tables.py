@@ -101,7 +101,7 @@ MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({
         **dict.fromkeys(("x", "y", "z", "w"), "write '{x}[0]', '{x}[1]' and so on for its lanes"),
     },
 })  # fmt: skip
-"""By the family of a type: what to write for a member that it does not have. `{x}` is the receiver."""
+"""Help for a member that a type does not have, by the family of the type. `{x}` is the receiver."""
 
 INDEX: Mapping[str, str] = MappingProxyType({
     "DeviceBuffer": _MAP,
@@ -150,7 +150,7 @@ MODULES: Mapping[str, str] = MappingProxyType({
     "cuda": "GPU names are in 'gpu', and 'DeviceContext', of 'gpu.host', is the runtime",
     "iostream": "'print' is known everywhere", "asyncio": "",
 })  # fmt: skip
-"""By the first name of a module that is none here: what to use. With "" or a text that ends in `; ` it is Python's."""
+"""Help for unknown modules, by their first name. With "" or a text that ends in `; ` the module is Python's."""
 
 PYTHON_ONLY = frozenset({
     "numpy", "torch", "pandas", "scipy", "matplotlib", "requests", "PIL", "tensorflow", "jax", "json", "re", "csv",

@@ -1,4 +1,4 @@
-"""Hints by type and intent: what to write where a person brings a habit from CUDA, NumPy, Triton, Numba or Python.
+"""Hints by type and intent, for habits from CUDA, NumPy, Triton, Numba or Python.
 
 Input: types and names as shown in messages, and the text of the receiver. Output: the text of a help line, or "". Only
 asked for when an error is reported.
@@ -25,7 +25,7 @@ def _receiver(text: str) -> str:
 
 
 def member_hint(type: str, name: str, receiver: str) -> str:
-    """Return what to write for a member that a type does not have.
+    """Return the help for a member that a type does not have.
 
     Args:
         type: as shown in messages.
@@ -36,22 +36,22 @@ def member_hint(type: str, name: str, receiver: str) -> str:
 
 
 def index_hint(type: str, receiver: str) -> str:
-    """Return what to write for an index of a type that takes none."""
+    """Return the help for an index of a type that takes none."""
     return hint_tables.INDEX.get(_family(type), "").replace("{x}", _receiver(receiver))
 
 
 def unchangeable_hint(type: str) -> str:
-    """Return what to write for an item that cannot be assigned to, of a type as shown."""
+    """Return the help for an item that cannot be assigned to; `type` as shown."""
     return hint_tables.UNCHANGEABLE.get(_family(type), "")
 
 
 def iteration_hint(type: str, receiver: str) -> str:
-    """Return what to write for a loop over a type that gives no items."""
+    """Return the help for a loop over a type that gives no items."""
     return hint_tables.ITERATION.get(_family(type), "").replace("{x}", _receiver(receiver))
 
 
 def module_hint(dotted: str, known: Sequence[str]) -> str:
-    """Return what to use instead of a module of Python or CUDA; "" if it is none of theirs.
+    """Return the replacement of a module of Python or CUDA; "" if it is none of theirs.
 
     Args:
         known: the modules that there are.
@@ -70,18 +70,18 @@ def module_hint(dotted: str, known: Sequence[str]) -> str:
 
 
 def import_hint(module: str, name: str) -> str:
-    """Return what to write for a name that a module does not have."""
+    """Return the help for a name that a module does not have."""
     return hint_tables.IMPORTS.get((module, name), "")
 
 
 def argument_hint(name: str, names: Sequence[str]) -> str:
-    """Return what an unknown argument of a launch is called."""
+    """Return the name that this launch has for an unknown argument, as help."""
     own = hint_tables.ARGUMENTS.get(name, "")
     return f"the name is '{own}'" if own in names else ""
 
 
 def kernel_argument_hint(have: str, expected: str) -> str:
-    """Return what a launch should pass where the kernel declares another type; both as shown."""
+    """Return the help for a launch whose argument differs in type from the kernel's; both types as shown."""
     given, declared = _family(have), _family(expected)
     if given == "List":
         return "copy the items to a buffer: 'ctx.enqueue_create_buffer[DType.…](len(…))', then 'map_to_host()'"
@@ -106,7 +106,7 @@ def kernel_argument_hint(have: str, expected: str) -> str:
 
 
 def direct_call_hint(function: str, have: str) -> str:
-    """Return what to write for a kernel that is called as a function with a buffer, or launched as an argument."""
+    """Return the help for a kernel that is called as a function with a buffer, or launched as an argument."""
     if function.startswith("enqueue_function"):
         text = "a launch names its kernel twice, in brackets: 'enqueue_function_checked[kernel, kernel](…)'"
         return text if have.startswith(("fn(", "def(")) else ""
@@ -116,14 +116,14 @@ def direct_call_hint(function: str, have: str) -> str:
 
 
 def launch_brackets_hint(function: str, arguments: Sequence[ast.Param]) -> str:
-    """Return what to write for `kernel[grid, block](…)`; "" where the arguments are not those of a kernel."""
+    """Return the help for `kernel[grid, block](…)`; "" where the arguments are not those of a kernel."""
     heads = [one.type.base if isinstance(one.type, ast.Subscript) else one.type for one in arguments]
     is_kernel = any(isinstance(head, ast.Name) and head.id in _KERNEL_ARGUMENT_TYPES for head in heads)
     return direct_call_hint(function, "DeviceBuffer") if is_kernel else ""
 
 
 def division_hint(have: str, expected: str, text: str) -> str:
-    """Return what to write for a quotient where a whole number is expected; `text`: the expression."""
+    """Return the help for a quotient where a whole number is expected; `text`: the expression."""
     is_whole = expected.startswith(("Int", "UInt"))
     return "write '//' for integer division" if have == "Float64" and is_whole and _QUOTIENT.search(text) else ""
 
@@ -136,18 +136,18 @@ def origin_hint(type: str) -> str:
 
 
 def trait_hint(type: str, traits: Sequence[str]) -> str:
-    """Return what to write where a type does not conform to traits."""
+    """Return the help for a type that does not conform to traits."""
     rows = (row for trait in traits for row in hint_tables.TRAIT_HINTS.get(trait, ()))
     return next((text for start, text in rows if type.startswith(start)), "")
 
 
 def function_hint(name: str) -> str:
-    """Return what to write where a function is asked for a member."""
+    """Return the help for a function that is asked for a member."""
     return hint_tables.LAUNCH if name in ("launch", "run", "forall", "configure", "warmup", "compile") else ""
 
 
 def call_hint(function: str, given: Sequence[str]) -> str:
-    """Return what to write where no overload takes arguments of these types, as shown in quotes."""
+    """Return the help for a call whose argument types no overload takes; the types as shown, in quotes."""
     families = [_family(one.strip("'")) for one in given]
     if function == "enqueue_copy" and "List" in families:
         return "pass the list's memory: 'list.unsafe_ptr()'"
@@ -161,6 +161,6 @@ def call_hint(function: str, given: Sequence[str]) -> str:
 
 
 def foreign_call_hint(function: str, is_library: bool, code: str) -> str:
-    """Return what to write for a call of a library function as one of that name is called elsewhere."""
+    """Return the help for a library function that is called as another language's function of that name."""
     table = hint_tables.FOREIGN_CALLS
     return table.get(function, "") or table.get(f"{function} {code}", "") if is_library else ""

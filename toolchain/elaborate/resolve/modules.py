@@ -47,7 +47,7 @@ from ktc.syntax.import_places import module_place, name_place
 PRELUDE = "prelude"
 
 _CALLS_UP = "inline_count="
-"""What a module has in its text whose functions ask where others are called."""
+"""Text that marks a module with functions that ask for their caller's location."""
 
 
 def enter(elab: Elaboration, node: ast.Module) -> ModuleInfo:
@@ -299,7 +299,7 @@ def follow(elab: Elaboration, ref: ImportRef) -> Binding:
 
 
 def member(elab: Elaboration, module: ModuleInfo, name: str, asking: ImportRef | None = None) -> Binding:
-    """Return what a module has under a name, seen from outside; None if nothing.
+    """Return the member of a module with a name, as other modules see it; None if there is none.
 
     A submodule hides what the package itself calls so.
 
@@ -358,7 +358,7 @@ def prelude_of(elab: Elaboration, edition: Edition) -> Scope | None:
 
 
 def prelude_name(elab: Elaboration, name: str, edition: Edition = Edition.Y2025) -> Binding:
-    """Return what the prelude of an edition calls `name`, or None."""
+    """Return the member of an edition's prelude called `name`, or None."""
     scope = prelude_of(elab, edition)
     if scope is None:
         return None

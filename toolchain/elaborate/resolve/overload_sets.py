@@ -1,4 +1,4 @@
-"""The functions of one name in a module or a struct: what joins them, and what is a second definition."""
+"""Overload sets, the functions of one name in a module or a struct; a second definition is an error."""
 
 from ktc.base.records import field_names
 from ktc.diag.codes import Code

@@ -55,7 +55,7 @@ def captured_read_only(mode: str, name: str) -> str:
 
 
 def mutability_help(reason: str) -> str:
-    """Return what to do where `read_only_argument` says why something cannot be changed."""
+    """Return the help for an argument that cannot be changed, for the reason that `read_only_argument` gave."""
     found = _READ_ONLY.fullmatch(reason)
     if reason == A_LOOP_VARIABLE:
         return "write 'for ref …' to change the item, 'for var …' to change a copy of it"
@@ -74,14 +74,14 @@ def loop_help(name: str, reason: str) -> str:
 
 
 def iteration_help(name: str, own: bool) -> str:
-    """Return what to do about a loop over a value that gives no items; `own`: of a struct of the program's."""
+    """Return the help for a loop over a value that gives no items; `own`: of a struct of the program's."""
     if name in NUMBERS and name != "Bool":
         return "write 'range(…)' to count"
     return f"give '{name.partition('[')[0]}' the method '__iter__'" if own else ""
 
 
 def operand_help(op: str, left: str, right: str) -> str:
-    """Return what to do about an operator that does not take two types, as shown."""
+    """Return the help for an operator that does not take two types, as shown."""
     if op == "@" and "LayoutTensor" in (left.partition("[")[0], right.partition("[")[0]):
         return "'matmul', from 'linalg.matmul', multiplies matrices; a kernel adds products up in a loop"
     if op == "*" and left.partition("[")[0] in TEXTS and right.partition("[")[0] in TEXTS:
@@ -123,7 +123,7 @@ def suggest_name(name: str, names: Iterable[str], library: Path, homes: dict[str
     """Return a help text for a name that is not defined: its module, what it is called here, or `suggest`.
 
     Args:
-        homes: what `library_module_of` has returned for other names; this one is added.
+        homes: earlier results of `library_module_of`, by name; this one is added.
     """
     from ktc.elaborate.tree.foreign_keywords import FOREIGN_NAMES  # late: only for errors
 
@@ -164,7 +164,7 @@ def name_moved(name: str, module: str, known: Collection[str], basic: Collection
 
 
 def _elsewhere(name: str, names: Iterable[str]) -> str:
-    """Return what a name of another version or language is called here, or what looks like it."""
+    """Return this version's name for a name of another version or language, or else the most similar name."""
     from ktc.elaborate.tree.older_names import OLDER_NAMES  # late: only for errors
 
     return OLDER_NAMES.get(name) or suggest(name, names)

@@ -1,4 +1,4 @@
-"""What a value is stored in: names, items, attributes, tuples of these."""
+"""Assignment targets: names, items, attributes, and tuples of them."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ from ktc.ir import nodes
 from ktc.syntax import ast
 
 Prepared = Callable[[Result], None]
-"""What stores a value in a target whose base and indices have been evaluated."""
+"""A function that stores a value in a target whose base and indices have been evaluated."""
 
 
 def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
@@ -130,7 +130,7 @@ def _store_part(
 
 
 def _items_help(body: Body, whole: Ty, node: ast.Node) -> str:
-    """Return what to write if a loop over a mapping wants its keys and its values."""
+    """Return the help for a loop over a mapping that wants its keys and its values."""
     if isinstance(whole, StructTy) and {"key", "value"} <= {
         name for name, _ in struct_types.fields_of(body.elab, whole)
     }:

@@ -108,7 +108,7 @@ def _with_exit(
 
 
 def _nested(body: Body, make: Callable[[], None]) -> None:
-    """Emit statements as a block of their own: what they declare does not outlive it."""
+    """Emit statements as a block of their own: their declarations end with it."""
     body.open()
     make()
     dead, inside = body.dead, body.close()

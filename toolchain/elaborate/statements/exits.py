@@ -1,4 +1,4 @@
-"""What leaves a body: `return`, `raise` and `try`."""
+"""Exits from a body: `return`, `raise` and `try`."""
 
 from collections.abc import Callable
 from functools import partial

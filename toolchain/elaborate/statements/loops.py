@@ -172,7 +172,7 @@ def _gives_parameter(body: Body, iterator: Ty) -> bool:
 
 
 def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:
-    """Return what gives the items of a value."""
+    """Return the iterator over a value."""
     iterator = None
     if struct_members.method_set(body.elab, iterable.ty, "__iter__") is not None:
         iterator = operators.dunder(body, iterable, "__iter__", [], node)

@@ -135,7 +135,7 @@ def _test(pattern: ast.CasePattern, subject: ast.Expr) -> ast.Expr | None:
 
 
 def _item(part: ast.CasePattern, subject: ast.Expr, at: int, kind: str) -> ast.Expr:
-    """Return what a part of a pattern is compared with: of a tuple its item."""
+    """Return the operand of a part of a pattern: the subject, or of a tuple its item."""
     if kind == "or":
         return subject
     return ast.Subscript(part.start, part.end, subject, (ast.IntLit(part.start, part.end, at),), ())

@@ -43,7 +43,7 @@ def note_temporary_result(
 
 
 def temporary_result(body: Body, place: Place, is_first: bool = False) -> nodes.Local | None:
-    """Return the result that was made aside, if a place asks for that: what has no value yet, and a variable of the
+    """Return the temporary for the result, if a place asks for one: an uninitialised place, and a variable of the
     function itself, need not keep one when the call raises."""
     aside, body.assignments.pending_result = body.assignments.pending_result, None
     if aside is None:

@@ -105,7 +105,7 @@ def points_anywhere(fn: FunctionInfo) -> bool:
 
 
 _PLACES = frozenset(("origin_of", "__origin_of", "type_of", "__type_of"))
-"""What takes a place of memory in a type."""
+"""Functions that take a place of memory in a type."""
 _VIEWS = frozenset(("StringSlice", "StringSpan", "Span", "Pointer"))
 
 
@@ -146,7 +146,7 @@ def pointed_arguments(fn: FunctionInfo) -> tuple[int, ...]:
 
 
 def _result_types(fn: FunctionInfo) -> tuple[ast.Expr | None, ...]:
-    """Return what is written as the type of the result: after `->`, or of a named result."""
+    """Return the types written for the result: after `->`, or of a named result."""
     return (fn.node.result, *(arg.type for arg in fn.node.args if arg.convention == "out"))
 
 

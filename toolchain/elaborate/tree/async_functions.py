@@ -1,4 +1,4 @@
-"""Asynchronous functions: what `async fn` is in terms of plain functions and closures.
+"""Asynchronous functions: `async fn` in terms of plain functions and closures.
 
     async fn f(x: Int, mut y: String) -> T:          fn f(x: Int, mut y: String) -> Coroutine[T, origin_of(x, y)]:
         BODY                                             fn body() escaping -> T:

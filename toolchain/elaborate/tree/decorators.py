@@ -59,7 +59,7 @@ _ARGUMENT = "__llvm_arg_metadata"
 
 
 _LOCATION = "call_location"
-"""What a function has in its text that asks where it is called."""
+"""Text that marks a function that asks for its caller's location."""
 
 
 CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
@@ -251,7 +251,7 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
 
 
 def read_traits(info: StructInfo) -> None:
-    """Read what traits of edition 2026 say that decorators said before, and the conditions of traits."""
+    """Read the traits of edition 2026 that replace decorators, and the conditions of traits."""
     for node in info.node.traits:
         if isinstance(node, ast.ConditionalTrait):
             name = node.trait.id if isinstance(node.trait, ast.Name) else ""

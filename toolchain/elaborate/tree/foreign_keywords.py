@@ -288,4 +288,4 @@ FOREIGN_MEMBERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         "toLowerCase": (("lower", "did you mean 'lower'?"),),
     }
 )
-"""For a member of other languages: what to write if the type has the member named first."""
+"""Help for a member of other languages, if the type has the member named first."""

@@ -49,7 +49,7 @@ def _is_own_type(type_: ast.Expr | None, owner: StructInfo | TraitInfo) -> bool:
 
 
 def shown(fn: FunctionInfo) -> str:
-    """Return what messages call a method with a role: its name, unless only its argument tells the role."""
+    """Return a method's name in messages, or its role where only its argument tells the role."""
     is_plain = fn.node.name == "__init__" and fn.name in _TITLES
     return f"the {_TITLES[fn.name]}" if is_plain else f"'{fn.node.name}'"
 

@@ -111,14 +111,14 @@ _PATHS: Mapping[str, str] = MappingProxyType({
     "std.cout": "write 'print(…)'",
     "std.map": "the type is called 'Dict'", "std.move": "write 'x^'", "std.sort": "write 'sort(x)'",
 })  # fmt: skip
-"""By the first two names of a path: what to write."""
+"""Help by the first two names of a path."""
 
 _MASKED = re.compile(r"(?:load|store)\s*\([^\n]*\bmask\s*=")
 _PATH = re.compile(r"(\w+)\s*\.\s*(\w+)")
 
 
 def path_hint(text: str) -> str:
-    """Return what to write for what a text begins with, `cuda.grid(1)`, or ""."""
+    """Return the help for a text that begins with a path of another language, as `cuda.grid(1)`, or ""."""
     if _MASKED.match(text):
         return "a thread works on its own element: write 'if i < count:' and index the pointer, 'p[i]'"
     found = _PATH.match(text)
@@ -126,7 +126,7 @@ def path_hint(text: str) -> str:
 
 
 def defined_hint(text: str, name: str) -> str:
-    """Return what to write for a name that the program defines as C does, with `#define`."""
+    """Return the help for a name that the program defines as C does, with `#define`."""
     found = re.search(rf"^#[ \t]*define[ \t]+{re.escape(name)}\b[ \t]*([^\n]*)$", text, re.MULTILINE)
     if found is None:
         return ""

@@ -8,7 +8,7 @@ def parameter_node(node: ast.Expr | None, reason: Mismatch, name: str = "") -> a
     """Return the value that is written for the parameter that does not fit; None if none is, or not in these brackets.
 
     Args:
-        name: what must stand before the brackets, if that is known.
+        name: the name before the brackets, if that is known.
     """
     if not isinstance(node, ast.Subscript) or reason.param is None:
         return None

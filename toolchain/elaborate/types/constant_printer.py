@@ -18,11 +18,11 @@ _DIGITS = {64: 17, 32: 9, 16: 5}
 _MOST_PADDING = 3
 
 _OF_A_LITERAL = 1 << 61
-"""What the last word of a `String` says that shares the bytes of a literal."""
+"""A bit in the last word of a `String`, set where it shares the bytes of a literal."""
 
 
 def struct_constant(elab: Elaboration, ty: StructTy, data: object, shown: Callable[[object], str]) -> str | None:
-    """Return what stands for a constant that is a struct, or None for those that are shown as other values are.
+    """Return the text of a constant that is a struct, or None for those that are shown as other values are.
 
     Args:
         shown: Returns what stands for a constant in it, and for its type.
@@ -41,7 +41,7 @@ def struct_constant(elab: Elaboration, ty: StructTy, data: object, shown: Callab
 
 
 def _of_library(elab: Elaboration, ty: StructTy, data: object) -> str | None:
-    """Return what stands for a value of a struct of the library, of whose fields nothing is to be seen."""
+    """Return the text of a value of a library struct whose fields are not shown."""
     match ty.info.name:
         case "Origin" | "StringLiteral" | "IntLiteral" | "FloatLiteral":
             return "{}"

@@ -36,7 +36,7 @@ def find(elab: Elaboration, name: str, scope: Scope, module: ModuleInfo) -> Bind
 
 
 def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
-    """Return what a module of a program sees of the packages around it, the innermost first; None if nothing.
+    """Return the meaning of a name in the packages around a module, the innermost first; None if there is none.
 
     These are the names of each package, its submodules, and its own name; then the submodules of the packages that it
     imports with `*`; in the main file the program's modules from which it imports anything.

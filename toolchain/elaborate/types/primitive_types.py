@@ -180,7 +180,7 @@ def make(elab: Elaboration, name: str, given: tuple[object, ...]) -> PrimTy:
 
 
 def variadic_item(ty: object) -> Ty | None:
-    """Return what the members of a parameter conform to, or their type, if it holds several: `VariadicOf[Sized]`."""
+    """Return the trait or type of the members of a parameter that holds several: `Sized` of `VariadicOf[Sized]`."""
     if isinstance(ty, PrimTy) and ty.name == "!kgen.variadic":
         assert isinstance(ty.args[0], Ty)
         return ty.args[0]

@@ -1,4 +1,4 @@
-"""Members and traits of structs: what a struct inherits, and the traits that it conforms to."""
+"""Members and traits of structs: inheritance, and conformance to traits."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -47,7 +47,7 @@ def defaults_of(name: str, members: Sequence[object], taken: set[int]) -> Overlo
     """Return the methods that traits give, the first trait's of those that take the same number of arguments.
 
     Args:
-        members: what the traits have of that name.
+        members: the traits' members of that name.
         taken: numbers of arguments that methods of the struct take.
     """
     found: list[FunctionInfo] = []
@@ -243,14 +243,14 @@ def conforms(elab: Elaboration, ty: Ty, trait: TraitTy) -> bool:
 
 
 def declares(elab: Elaboration, ty: Ty, trait: TraitTy) -> bool:
-    """Return what `conforms_to` answers: whether a type conforms without what only this library's structs have."""
+    """Answer `conforms_to`: whether a type conforms, without traits that only this library's structs have."""
     if not conforms(elab, ty, trait):
         return False
     return not _further(elab, ty, trait)
 
 
 def declares_in_2026(elab: Elaboration, ty: Ty, trait: TraitTy) -> bool:
-    """Return what `conforms_to` answers in edition 2026, where a container has some traits if its values have them."""
+    """Answer `conforms_to` in edition 2026, where a container has some traits if its values have them."""
     if not conforms(elab, ty, trait):
         return False
     further = _further(elab, ty, trait)
@@ -385,7 +385,7 @@ def is_copied_implicitly(elab: Elaboration, ty: Ty) -> bool:
 
 
 def no_trait(value: object) -> tuple[str, str]:
-    """Return what to say about something that stands in the head of a struct and is no trait, and what to do."""
+    """Return the message and the help for an entry in a struct's head that is no trait."""
     if isinstance(value, (StructTy, PartialTy)):
         return (
             f"'{value.info.name}' is a struct, and only traits can be listed here",

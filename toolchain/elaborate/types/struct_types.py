@@ -213,7 +213,7 @@ def moves_plainly(elab: Elaboration, value: object) -> bool:
 
 
 def origins_of(elab: Elaboration, ty: Ty) -> tuple[OriginValue, ...]:
-    """Return the origins in a type: what its values may point to."""
+    """Return the origins in a type: the variables into which its values may point."""
     if not isinstance(ty, StructTy):
         return ()
     if ty.origins is None:

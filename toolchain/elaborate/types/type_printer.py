@@ -78,7 +78,7 @@ def _unwritten(elab: Elaboration, ty: StructTy) -> list[ParameterArgument]:
 
 
 def _package_of(module: ModuleInfo) -> str:
-    """Return what stands before a module's name: the library's, but for 'layout', which is a package of its own."""
+    """Return the prefix of a module's name: the library's, but none for 'layout', which is a package of its own."""
     return "stdlib." if module.is_library and module.name.partition(".")[0] != "layout" else ""
 
 
@@ -198,7 +198,7 @@ def _is_default(
 
 
 def _as_printed(elab: Elaboration, value: ConstValue) -> str:
-    """Return what `String(value)` gives: the fields of a layout, say, are no numbers that a person would write."""
+    """Return the text of `String(value)`: a person would not write a layout, say, as its fields."""
     scope = Scope(elab.modules.prelude_scope, "constant")
     scope.names["it"] = value
     node = ast.Call(0, 0, ast.Name(0, 0, "String"), (ast.Name(0, 0, "it"),), ())
@@ -219,7 +219,7 @@ def _truncated(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:
 
 
 def operand_text(value: object) -> str:
-    """Return what a message calls an operand that has no type: a type, a function, a module, a method."""
+    """Return the word for an operand that has no type: a type, a function, a module, a method."""
     if type(value).__str__ is not object.__str__:
         return str(value)
     return {

@@ -17,7 +17,7 @@ from ktc.elaborate.types import struct_types
 
 
 def as_mutable(origin: OriginValue, expected: StructTy) -> OriginValue:
-    """Return an origin as one of a type of origins: what may be written to can be taken as what is only read."""
+    """Return an origin as one of a type of origins: a writable origin serves where a read-only one is expected."""
     mut = expected.params[0] if expected.params else None
     if origin.mutable and isinstance(mut, ConstValue) and not mut.data:
         return replace(origin, mutable=False, cast=False)

@@ -1,4 +1,4 @@
-"""What the interpreter does for C functions and LLVM intrinsics: two closed tables.
+"""C functions and LLVM intrinsics in the interpreter: two closed tables.
 
 Input: memory, argument types, plain arguments and the result's type. Output: a plain value, or None for void. What is
 in neither table cannot run at compile time.
@@ -133,11 +133,11 @@ def _ends(message: str) -> Foreign:
 
 
 _FAILED_ASSERTION = -2
-"""What `debug_assert` gives as the number of a file at compile time, see `builtin/debug_assert.kpy`."""
+"""The number of a file that `debug_assert` gives at compile time, see `builtin/debug_assert.kpy`."""
 
 
 def _write(memory: Memory, _: tuple[Type, ...], args: Arguments, result: Type) -> int:
-    """What a program prints while it is compiled goes to the standard error of the compiler."""
+    """Write the output of a program that runs at compile time to the standard error of the compiler."""
     descriptor, address, size = args
     if signed(IntType(32), descriptor) == _FAILED_ASSERTION:
         raise Failure("trap", memory.read_bytes(address, size).decode(errors="replace"))
@@ -228,7 +228,7 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = MappingProxyType(
 
 
 def _operation(name: str, arity: int) -> Foreign:
-    """Return what runs the operation `name` of `ir.ops`; operands after `arity` are flags."""
+    """Return a function that runs the operation `name` of `ir.ops`; operands after `arity` are flags."""
 
     def run(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> Plain | None:
         return ops.evaluate(name, types[:arity], args[:arity], result)
@@ -371,7 +371,7 @@ INTRINSICS: Mapping[str, Foreign] = MappingProxyType(
 
 
 def intrinsic(name: str) -> Foreign | None:
-    """Return what runs the intrinsic of this full name (`llvm.sqrt.v4f32`), or None."""
+    """Return a function that runs the intrinsic of this full name (`llvm.sqrt.v4f32`), or None."""
     while name:
         found = INTRINSICS.get(name)
         if found is not None:

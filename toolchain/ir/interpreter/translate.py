@@ -27,7 +27,7 @@ _MAX_NESTED_LOOPS = 18  # CPython's compiler allows 20 nested loops and try bloc
 _MAX_NESTED_BLOCKS = 90  # and 100 levels of indentation
 _FILE = "<compile time>"
 _NAME = re.compile(r"\b[kf]\d+\b")
-"""What the interpreter calls the things that it binds."""
+"""Names that the interpreter gives to the objects that it binds."""
 
 
 @record
@@ -39,7 +39,7 @@ class Translation:
 
 
 class Shapes:
-    """Code of translated functions by the shape of their text: what Python has compiled once it need not again.
+    """Code of translated functions by the shape of their text: Python compiles each shape once.
 
     Args:
         kept: shapes of earlier runs, as `dump` gave them.
@@ -73,7 +73,7 @@ class Shapes:
 def compiled(text: str, shapes: Shapes, symbol: str = "") -> CodeType:
     """Return the code of a translated function, an object of its own.
 
-    What parameters compute is the same few lines again and again, about other names: Python compiles such lines once.
+    Parameters compute the same few lines again and again, about other names: Python compiles such lines once.
     """
     names: dict[str, str] = {}
     shape = _NAME.sub(lambda found: names.setdefault(found[0], f"g{len(names)}"), text)
@@ -145,7 +145,7 @@ class _Writer(Values):
         return Translation("\n".join(self.lines) + "\n", tuple(self.spans))
 
     def count_steps(self, body: tuple[ir.Statement, ...]) -> None:
-        """Write what charges one run through `body`, without the turns of its loops."""
+        """Write the line that charges one run through `body`, without the turns of its loops."""
         self.line(f"steps[0] -= {_cost(body) + 1}")
         self.line("if steps[0] < 0: out_of_steps()")
 
@@ -337,7 +337,7 @@ class _Writer(Values):
     # ---- values that need a statement of their own -------------------------------------------------------
 
     def use(self, *values: ir.Value) -> None:
-        """Prepare the values of a statement: what occurs twice, or is nested too deeply, gets a line of its own."""
+        """Prepare a statement's values: each that occurs twice, or is nested too deeply, gets a line of its own."""
         self.spilled.clear()
         for op in shared(values, DEEPEST):
             text = self.text(op)

@@ -189,7 +189,7 @@ class Values:
         return self.environment.bind(base + offset & _M64)
 
     def zero(self, kind: Type) -> str:
-        """Return what a variable of this type holds before it is set."""
+        """Return the text of a variable's value before it is set."""
         return "0" if isinstance(kind, IntType | PointerType) else self.environment.bind(zero(kind))
 
     def condition(self, value: ir.Value) -> str:

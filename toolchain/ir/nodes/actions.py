@@ -1,4 +1,4 @@
-"""Actions: what stands alone on the right of a `Let`, for it reads memory, calls, or has an effect."""
+"""Actions: right sides of a `Let` that read memory, call, or have an effect, and so are no operands."""
 
 from typing import Union
 

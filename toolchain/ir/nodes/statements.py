@@ -60,7 +60,7 @@ class Declare:
 
 @record
 class Mark:
-    """What happens to a local's ownership here; `passes` turns marks into destructor calls and errors.
+    """A change of a local's ownership here; `passes` turns marks into destructor calls and errors.
 
     kind:
         "init"       the local has a value from here on (stands after the store or call that gave it).

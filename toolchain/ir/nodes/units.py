@@ -62,7 +62,7 @@ class Function:
 
 @record
 class ImageRef:
-    """The content of a global that the device back end fills in: what was emitted for one kernel.
+    """The content of a global that the device back end fills in: the code of one kernel.
 
     Args:
         unit: index of the device unit in `Program.devices`.
@@ -150,7 +150,7 @@ class Unit:
 
 @record
 class Program:
-    """What the elaborator makes: the host's unit and one unit for each device target.
+    """An elaborated program: the host's unit and one unit for each device target.
 
     Args:
         entry: symbol of the host function that C's `main` calls: `fn(i32 argc, ptr argv) -> i32`.

@@ -37,7 +37,7 @@ class Const:
 
 @record
 class Temp:
-    """What a `Let` has bound; `id` is unique in its function."""
+    """The value that a `Let` has bound; `id` is unique in its function."""
 
     id: int
     type: Type
@@ -81,7 +81,7 @@ class Op:
     """A pure operation; `name` is a row of `ir.ops`. Build it with `ops.build`, which folds constants.
 
     Args:
-        attr: what the row asks for: a lane list for `shuffle`, (struct type, index) for `field`, an element type
+        attr: the row's constant: a lane list for `shuffle`, (struct type, index) for `field`, an element type
             for `offset`, an index for `get`/`set`; None for most.
     """
 
@@ -116,7 +116,7 @@ class Local:
 
     Args:
         id: unique in its function.
-        type: what lies there.
+        type: the type of its memory.
         name: the user's name, or "" for a temporary.
         drop: symbol of the destructor `fn(ptr)`, or "" where nothing is to be done.
         points_to: locals that this one's value points into, and which must outlive it; `points_to_all`: every local of

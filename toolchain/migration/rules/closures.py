@@ -1,4 +1,4 @@
-"""Nested functions: what they capture, and how they are given to others.
+"""Nested functions: their captures, and their uses as arguments.
 
 A nested function of edition 2025 has copies of what it captures, one with `@parameter` references. The second kind is
 kept under the name that edition 2026 has for it (`@__parameter`) where it is the value of a parameter of the program.

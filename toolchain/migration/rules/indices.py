@@ -9,7 +9,7 @@ _SEQUENCES = frozenset(("List", "Span", "InlineArray", "Deque", "String", "Strin
 
 
 _WHOLE = "an index gives the whole character that begins at this byte: look at indices of texts beyond ASCII"
-"""What is noted at the first index of a text in a file."""
+"""The note at the first index of a text in a file."""
 
 
 def subscript(plan: Plan, node: ast.Subscript) -> None:
@@ -67,7 +67,7 @@ def _text(plan: Plan, node: ast.Subscript, index: ast.Expr) -> None:
 
 
 def _as_string(plan: Plan, node: ast.Subscript) -> None:
-    """What was a `String` is a view in edition 2026."""
+    """Convert a subscript of a `String` to a text of its own: in edition 2026 it is a view."""
     if plan.facts.struct_of(node) == "String" and not is_printed(plan, node):
         plan.changes.wrap(table.TEXT, node.start, node.end, "String(", ")")
 

@@ -61,7 +61,7 @@ def functions_of(plan: Plan, node: ast.Expr) -> list[ast.FunctionDecl]:
 
 
 def _given(plan: Plan, function: ast.FunctionDecl, index: int, name: str) -> list[ast.Expr]:
-    """Return what uses of a function give for one of its parameters."""
+    """Return the arguments for one of a function's parameters, of all its uses."""
     found = []
     for use in plan.read.uses.get(function.name, ()):
         parent = plan.read.parents.get(use)

@@ -1,4 +1,4 @@
-"""Numbers: what divides otherwise, what converts no more by itself, and ids of threads, which have a sign."""
+"""Numbers: division, conversions that are no longer implicit, and ids of threads, which have a sign."""
 
 from collections.abc import Sequence
 
@@ -84,7 +84,7 @@ def _is_target(plan: Plan, node: ast.Node) -> bool:
 
 
 def _converted(plan: Plan, node: ast.Node, kind: str) -> Sequence[ast.Node]:
-    """Return what is converted at a place: an operator stands for its operands, a comprehension for its items."""
+    """Return the nodes to convert at a place: an operator stands for its operands, a comprehension for its items."""
     match node:
         case ast.Comprehension(value=None):
             return [node.item]
@@ -164,7 +164,7 @@ def _is_id(plan: Plan, node: ast.Node, depth: int = 0) -> bool:
 
 
 def value_of(plan: Plan, name: ast.Name) -> ast.Node | None:
-    """Return what a variable of this function is declared with, where its type is not written."""
+    """Return the value that a variable of this function is declared with, where its type is not written."""
     function = plan.read.function(name)
     for one in walk(function) if function is not None else ():
         if isinstance(one, ast.VarDecl | ast.Assign) and one.type is None and plan.read.function(one) is function:

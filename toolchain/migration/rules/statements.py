@@ -1,4 +1,4 @@
-"""Statements: what is done at compile time, and variables that an assignment declares."""
+"""Statements: code that runs at compile time, and variables that an assignment declares."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""Which products and sums are one operation: what is known while compiling, what is computed twice, what is fused."""
+"""Fused products and sums: known values, value numbers, and the pairs that become one operation."""

@@ -61,7 +61,7 @@ class _Fuser:
     """Rewrites a body. What is known of variables holds within a list of statements: LLVM fuses within a block.
 
     Attributes:
-        products: what variables hold, and what loads and calls have given, where it is a product.
+        products: the values of variables, loads and calls that are products.
         known: variables that hold a constant here, and what loads and calls have given, where it is one.
     """
 
@@ -240,7 +240,7 @@ class _Fuser:
         (self.known.update if self.is_constant(value) else self.known.difference_update)(places)
 
     def note(self, place: Local | Temp, value: Value | None) -> None:
-        """Note what a variable or the result of a call is."""
+        """Note the value of a variable or the result of a call."""
         if isinstance(value, Op) and value.name == "fmul":
             self.products[place] = value
         else:

@@ -1,4 +1,4 @@
-"""What LLVM knows of a unit's functions while compiling, as far as it decides which products are fused.
+"""Constants that LLVM finds in a unit's functions, as far as they decide which products are fused.
 
 Input: the functions of a unit. Output: an order in which callers come before what they call; which arguments are
 constants at every call; which functions give a constant for constants.
@@ -35,7 +35,7 @@ from ktc.ir.types import BOOL
 
 
 class UnitValues:
-    """What is known of the functions of a unit."""
+    """Known values of the functions of a unit."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self.functions = functions
@@ -164,7 +164,7 @@ def _is_success(value: Value | None) -> bool:
 
 
 class _Look:
-    """What a function calls, which functions it has the addresses of, and whether it adds floats."""
+    """A function's callees, the functions whose addresses it takes, and whether it adds floats."""
 
     def __init__(self, function: Function) -> None:
         self.callees: list[str] = []

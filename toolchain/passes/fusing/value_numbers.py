@@ -36,7 +36,7 @@ class Products:
     """The products of one function.
 
     Attributes:
-        keys: what a temp is: two with one key are the same number.
+        keys: the key of a temp: two with one key are the same number.
         numbers, known: of operations, by identity and by what they compute.
         places: by a product's key, where it is computed.
     """
@@ -58,7 +58,7 @@ class Products:
         return sum(1 for one in found if all(a == b for a, b in zip(one, path, strict=False)))
 
     def key(self, value: Value) -> object:
-        """Return what identifies a value."""
+        """Return a key that two values share if they are the same number."""
         if not isinstance(value, Op):
             return self.keys.get(value, value)
         found = self.numbers.get(id(value))
@@ -83,7 +83,7 @@ class Products:
                 self.change(statement)
 
     def statement(self, statement: Statement) -> None:
-        """Note what a statement binds and changes."""
+        """Note a statement's bindings and changes."""
         match statement:
             case Let(Temp() as temp, Load(LocalAddress(local))):
                 self.keys[temp] = (local, self.versions[local])

@@ -309,7 +309,7 @@ class Param(Node):
         default: None if there is none.
         kind: "infer" (before `//`), "pos" (before `/`), "any", "kw" (after `*`), "star" (`*xs`), "starstar" (`**xs`).
         convention: "" or one of read mut out var owned ref deinit inout borrowed, as written.
-        origin: what stands in `ref [origin, space]`, else ().
+        origin: the expressions in `ref [origin, space]`, else ().
         splat: True for `*xs: *Ts`: the type is a pack.
         where: the condition that stands beside a parameter.
     """

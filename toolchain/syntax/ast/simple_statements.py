@@ -108,7 +108,7 @@ class WithItem(Node):
 
 @entity
 class CasePattern(Node):
-    """What a `case` compares a value with.
+    """The pattern of a `case`.
 
     Args:
         kind: "any" (`_`), "bind" (`x`, `var x`), "equal" (a literal, `A.B`, `== e`), "tuple" (`(p, q)`),
@@ -124,7 +124,7 @@ class CasePattern(Node):
 
 @entity
 class CollectItem(Node):
-    """What to do with each item of a comprehension, which the elaborator takes for loops around this; in no text."""
+    """The innermost action of a comprehension, which the elaborator takes for loops around this; in no text."""
 
     action: Callable[[], None]
 

@@ -30,11 +30,11 @@ from ktc.syntax.ast.simple_statements import (
 
 @entity
 class FunctionHead:
-    """What stands between a function's name and its body, and its docstring.
+    """A function's parameters, arguments, result and effects, and its docstring.
 
     Args:
         result: the type after `->`, or None.
-        result_ref: what stands in `-> ref [a, b] T`; None if the result is no reference.
+        result_ref: the expressions in `-> ref [a, b] T`; None if the result is no reference.
         effects: capturing, escaping, unified, async … as written.
         captures: the list `{imm a, mut b, var c, var d^}`; None if there is none.
         doc: the docstring or "".
@@ -83,7 +83,7 @@ class FunctionDecl(Node):
 
     @property
     def head(self) -> FunctionHead:
-        """Return what stands between name and body."""
+        """Return the parameters, arguments, result and effects."""
         head = self._head
         if isinstance(head, bytes):
             made = unpickling.loads(head)

@@ -1,4 +1,4 @@
-"""What the builders of expressions, declarations and statements share.
+"""The base of the builders of expressions, declarations and statements.
 
 A method of a builder is called for each rule of the grammar as it is recognised, innermost first, as
 `method(children, start, end)` with the offsets of the rule's text. A child is what its rule's method returned, or
@@ -20,7 +20,7 @@ _POINTERS = frozenset(("thin", "capturing", "escaping", "async"))
 
 
 class State:
-    """What the builders of one text share.
+    """State that the builders of one text share.
 
     Args:
         text: the module's text.
@@ -72,7 +72,7 @@ class BaseBuilder:
         """Keep the error of a form that the text's edition does not have; the tree goes on.
 
         Args:
-            form: what stands there, as messages show it: "'fn'".
+            form: the form as messages show it: "'fn'".
         """
         message = f"{form} is not in edition {self.edition.value}"
         self.errors.append(LexError(Code.WRONG_EDITION, start, end, message, help))

@@ -26,7 +26,7 @@ _VALUES = (
 """Expressions that surely have a value, so that a function that gives one has a result."""
 
 BETWEEN = re.compile(r"(?:\s|#[^\n]*)*")
-"""What lies between two tokens, or two statements."""
+"""Text between two tokens, or two statements: space and comments."""
 
 
 @entity
@@ -171,7 +171,7 @@ class DeclarationBuilder(BaseBuilder):
         return "read" if word == "imm" else word, kids[1] if len(kids) == 2 else ()
 
     def _instead_of(self, word: str, start: int) -> str:
-        """Return what to write for an old convention; the `self` that a method makes is 'out'."""
+        """Return the help for an old convention; the `self` that a method makes is 'out'."""
         makes = word == "inout" and _MAKES.search(self.text[max(start - 200, 0) : start])
         return "write 'out'" if makes else _OLD_CONVENTIONS[word]
 

@@ -139,7 +139,7 @@ class StructBuilder(BaseBuilder):
         return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
 
     def _required(self, item: ast.Node) -> ast.Node:
-        """Return what stands in a trait, without a body for a method whose body is `...` or `pass`."""
+        """Return the item of a trait; a method whose body is `...` or `pass` loses it."""
         if (
             isinstance(item, ast.FunctionDecl)
             and item.body
@@ -218,6 +218,6 @@ class StructBuilder(BaseBuilder):
 
 
 def _of_traits(item: ast.Node) -> str:
-    """Return what to write for a field in a trait."""
+    """Return the help for a field in a trait."""
     name = item.target.id if isinstance(item, ast.VarDecl) and isinstance(item.target, ast.Name) else ""
     return f"structs have fields; let the trait ask for a method: 'fn {name}(self) -> …: ...'" if name else ""

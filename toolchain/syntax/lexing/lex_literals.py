@@ -24,7 +24,7 @@ _CURLY = "\u201c\u201d\u2018\u2019\u201e"
 
 
 _SUFFIXES = {"f": "Float32", "u": "UInt", "l": "Int64", "ul": "UInt64", "ll": "Int64", "ull": "UInt64"}
-"""What numbers of C end with."""
+"""Types by the suffixes of C's numbers."""
 
 
 _MACROS = {
@@ -33,11 +33,11 @@ _MACROS = {
     "panic": "write 'raise Error(…)', or 'abort(…)', from 'os'", "assert": "call 'debug_assert'",
     "assert_eq": "write 'assert_equal(a, b)', from 'testing'",
 }  # fmt: skip
-"""What to write for macros of Rust."""
+"""Help for macros of Rust."""
 
 
 def _after_bang(text: str, at: int) -> str:
-    """Return what to write for a `!`, which calls a macro of Rust or negates."""
+    """Return the help for a `!`, which calls a macro of Rust or negates."""
     is_macro = at > 0 and (text[at - 1].isalnum() or text[at - 1] == "_")
     macro = re.search(r"\w*\Z", text[max(at - 20, 0) : at])
     known = _MACROS.get(macro[0], "") if macro is not None else ""

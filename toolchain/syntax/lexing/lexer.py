@@ -3,7 +3,7 @@
 A line that is indented more than its statement, without a `:` before it that opens a block, continues the statement;
 so does one that starts with `:`. Where that leads to a mistake the parser asks for another reading (`apart`).
 
-What is wrong with the shape of the text (indentation, brackets, strings, numbers) is found here, before the grammar
+Errors in the shape of the text (indentation, brackets, strings, numbers) are found here, before the grammar
 sees anything, and ends the reading of the declaration.
 
 SOFT WORDS. A word of the grammar is a keyword everywhere, but

@@ -1,6 +1,6 @@
 """Statements that nothing reaches, conditions that are always the same, and texts that are no docstrings.
 
-Input: a body. Output: what is odd in it, nested functions included.
+Input: a body. Output: warnings about it, nested functions included.
 
     return x
     print(x)        this is never reached: the 'return' before it always leaves

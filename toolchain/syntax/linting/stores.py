@@ -27,7 +27,7 @@ _NOBODY: Live = frozenset()
 
 @record
 class _OtherExits:
-    """What is read after the other ways out of a place: `break`, `continue`, `return`, an error."""
+    """Variables read after the other ways out of a place: `break`, `continue`, `return`, an error."""
 
     ends: Live = _NOBODY
     turns: Live = _NOBODY
@@ -60,7 +60,7 @@ class _Stores:
         self.dead: dict[ast.Expr, bool] = {}
 
     def before(self, body: tuple[ast.Stmt, ...], live: Live, exits: _OtherExits) -> Live:
-        """Return what is read from the start of statements on, if `live` is read after them."""
+        """Return the variables that are live before statements, if `live` are after them."""
         for statement in reversed(body):
             live = self._before(statement, live, exits) | exits.raises
         return live
@@ -103,7 +103,7 @@ class _Stores:
         exits: _OtherExits,
         condition: ast.Expr | None = None,
     ) -> Live:
-        """Return what is read from the head of a loop on; the last look at the body is the one that counts."""
+        """Return the variables that are live at the head of a loop, by iteration to a fixed point."""
         head = after | self._reads(condition)
         while True:
             more = head | self.before(body, head, _OtherExits(behind, head, exits.returns, exits.raises))

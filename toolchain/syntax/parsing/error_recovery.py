@@ -1,6 +1,6 @@
 """Going on after a mistake: a statement that is wrong is replaced by one that is not.
 
-Input: the tokens or the text, and the mistake. Output: what to try again with, or None where only the next declaration
+Input: the tokens or the text, and the mistake. Output: the next text to try, or None where only the next declaration
 is a safe place to go on. The tree is thrown away; all this is for is to find what else is wrong.
 """
 

@@ -227,7 +227,7 @@ def _misspelt(failure: Failure) -> LexError | None:
 
 
 def _expected(failure: Failure) -> LexError:
-    """Say what would have fitted."""
+    """Return the error that names the tokens that the grammar accepts here."""
     found, fitting = _shown(failure), failure.fitting
     if failure.kind() == "$END" and not failure.word:
         found = "the end of the field" if failure.text[failure.start :].strip() else "the end of the file"

@@ -1,4 +1,4 @@
-"""Forms of other languages, and of other versions of this one: what they are called and what to write here.
+"""Forms of other languages, and of other versions of this one: their names, and the forms to write instead.
 
 Input: a place where the grammar goes no further. Output: an error if such a form stands there, else None.
 """
@@ -15,7 +15,7 @@ _CAST: Mapping[str, str] = MappingProxyType({
     "int": "Int", "long": "Int", "float": "Float32", "double": "Float64", "bool": "Bool", "char": "UInt8",
     "unsigned": "UInt", "size_t": "UInt", "string": "String", "str": "String", "i32": "Int32", "f32": "Float32",
 })  # fmt: skip
-"""What C's types are called in a conversion."""
+"""Types by their names in conversions of C."""
 
 
 _KEYWORDS: Mapping[str, tuple[str, str]] = MappingProxyType({
@@ -250,7 +250,7 @@ _C_FUNCTION = re.compile(r"(\w+)\s+(\w+)\s*\(")
 
 
 def foreign_function(failure: Failure) -> str:
-    """Return what to write for a function as C declares it, `int main() {`; "" if none stands there."""
+    """Return the help for a function as C declares it, `int main() {`; "" if none stands there."""
     found = _C_FUNCTION.match(failure.text, failure.tokens.starts[failure.first])
     if found is None or FOREIGN_STATEMENTS.get(found[1], "").startswith("write 'var name") is (found[1] == "void"):
         return ""

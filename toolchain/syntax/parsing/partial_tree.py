@@ -39,7 +39,7 @@ _Members = ast.StructDecl | ast.Extension | ast.TraitDecl
 
 @record
 class PartialTree:
-    """What is left of a module.
+    """The part of a module that could be parsed.
 
     Args:
         is_open: an import is wrong, so the set of names is unknown.
@@ -50,7 +50,7 @@ class PartialTree:
 
 
 def partial_tree(source: Source, cache: Store | None) -> PartialTree | None:
-    """Return what can be checked of a text that does not parse; None if there is nothing."""
+    """Return the part of a text with syntax errors that can be checked; None if there is none."""
     tables = load_tables(cache)
     parser = Parser(tables, source, Sink())
     parser.module()
@@ -101,7 +101,7 @@ def _declared(line: str) -> list[str]:
 
 
 class _Rest:
-    """What is left of a body, and which names were left out of it."""
+    """The parsed statements of a body, and the names that the others would have declared."""
 
     def __init__(
         self, text: str, places: Sequence[int], gaps: Sequence[tuple[int, int]], end: Callable[[], ast.Stmt]

@@ -23,10 +23,10 @@ CHILD = 4  # the value of one child among left-out symbols
 
 
 class Store(Protocol):
-    """What the parser needs of a cache."""
+    """The part of a cache that the parser needs."""
 
     def get(self, key: str) -> bytes | None:
-        """Return what was put under this key, or None."""
+        """Return the data under this key, or None."""
 
     def put(self, key: str, data: bytes) -> None:
         """Keep data under a key."""

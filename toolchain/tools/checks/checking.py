@@ -1,4 +1,4 @@
-"""What is wrong with a source file, as an editor or `ktc check` wants to know it.
+"""Diagnostics of a source file, for an editor or `ktc check`.
 
 Input: a path, and texts that stand for files. Output: diagnostics; LLVM is not loaded. A file without `main` is checked
 as a module: all that can be said about it without a use of it.
@@ -23,7 +23,7 @@ from ktc.tools.testing.harness import module_of
 
 @record
 class Checked:
-    """What was found.
+    """The result of a check.
 
     Args:
         package: the modules, None if the file does not parse.

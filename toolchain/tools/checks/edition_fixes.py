@@ -1,4 +1,4 @@
-"""What repairs a text of edition 2026 that has forms of edition 2025: the changes that migration makes of it.
+"""Fixes for a text of edition 2026 that has forms of edition 2025: the changes that migration would make.
 
 Input: a diagnostic. Output: its fixes; those of `diag.fixes` come first.
 """

@@ -1,4 +1,4 @@
-"""What a module's documentation is made of: declarations, their signatures, and their docstrings taken apart.
+"""A module's documentation: declarations, their signatures, and their docstrings taken apart.
 
 Input: a parsed module. Output: plain dictionaries, the same that `ktc doc --format json` prints.
 """
@@ -18,7 +18,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def module_row(name: str, module: ast.Module) -> Row:
-    """Return the documentation of a module: what has no underscore in front."""
+    """Return the documentation of a module: its names without an underscore in front."""
     row: Row = {"name": name, "path": module.source.path, **docstring(module.doc)}
     row |= _members(module, module.body, "")
     return row

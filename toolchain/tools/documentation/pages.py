@@ -60,7 +60,7 @@ def pages(
     Args:
         source: where sources are shown, with {path} and {line} in it; "" for no links.
         texts: by the names of modules, the sources that get pages of their own.
-        home: what the pages belong to; "" for no link.
+        home: the page that these belong to; "" for no link.
     """
     names = [row["name"] for row in rows]
     files = {"style.css": _STYLE.lstrip(), "search.js": _index(rows) + _SCRIPT.lstrip()}

@@ -27,7 +27,7 @@ def objects_of(task: Task, config: Config, prepared: "PreparedBuild | None" = No
     """Compile a program, or find it in the cache.
 
     Args:
-        prepared: what an earlier build of it has left.
+        prepared: the results of an earlier build of it.
 
     Raises:
         CompileError: it has errors, or this machine cannot run it.

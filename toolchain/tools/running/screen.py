@@ -1,4 +1,4 @@
-"""What `--watch` shows: results in place of earlier ones, and lines of its own.
+"""The screen of `--watch`: results in place of earlier ones, and lines of its own.
 
 Input: words. Output: on a terminal, a screen that each build clears; elsewhere, one after the other.
 """

@@ -23,7 +23,7 @@ class Case:
     """One test.
 
     Args:
-        name: what it is called in its file: a function's name, or `doctest:LINE`.
+        name: its name in the file: a function's name, or `doctest:LINE`.
         line: where it starts.
         program: of a docstring, as a module with the function `name_of_entry` in it; "" for a function.
         problem: why it cannot be run.

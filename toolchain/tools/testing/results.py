@@ -1,4 +1,4 @@
-"""What `ktc test` runs, and what became of it."""
+"""Tests that `ktc test` runs, and their results."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -13,7 +13,7 @@ PASSED, FAILED, ERROR = "passed", "failed", "error"
 
 @record
 class Plan:
-    """What is run, and how.
+    """The tests to run, and the options for all of them.
 
     Args:
         options: of every build; `root` and `output` are those of the file.
@@ -30,12 +30,12 @@ class Plan:
 
 @record
 class Result:
-    """What became of one test.
+    """The result of one test.
 
     Args:
         status: "passed", "failed", or "error": it could not be built or run.
         message: why.
-        output: what the test wrote.
+        output: the test's output.
     """
 
     file: str
@@ -52,7 +52,7 @@ class Result:
 
 @record
 class FileResults:
-    """What became of the tests of one file.
+    """The results of the tests of one file.
 
     Args:
         reads: the files that their program was built of, as `syntax.loader.Package.reads`.

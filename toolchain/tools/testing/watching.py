@@ -1,6 +1,6 @@
 """`ktc test --watch`: run tests again whenever a file changes that their program is built of.
 
-Input: paths, and functions that find and run tests. Output: what `ktc test` writes, of the files that changed. New
+Input: paths, and functions that find and run tests. Output: that of `ktc test`, for the files that changed. New
 files are found, too.
 """
 
