@@ -16,7 +16,7 @@ from ktc.elaborate.checks import generic_bodies, unused_functions
 from ktc.elaborate.dispatch import Dispatch
 from ktc.elaborate.functions import exports, function_bodies, reachable_units
 from ktc.elaborate.instances import function_instances, instance_table, work_queue
-from ktc.elaborate.instances.instance_table import TARGETS_TABLE
+from ktc.elaborate.instances.instance_table import TARGETS_TABLE, Specialisation
 from ktc.elaborate.instances.library_archive import Library, Seed, new_bodies
 from ktc.elaborate.model.body_store import Bodies, Declarations, Listed, Packed
 from ktc.elaborate.model.declarations import ImportRef, OverloadSet
@@ -159,9 +159,8 @@ def _entry(elab: Elaboration) -> str:
     instance = function_instances.instance_of(elab, FunctionValue(found), call_span, body)
     function_bodies.elaborate_instance(elab, instance)
     fn = well_known.startup_function(elab, ENTRY).overloads.functions[0]
-    made = instance_table.instance(
-        elab, fn, None, {fn.node.params[0].name: FunctionValue(found)}, [None] * len(fn.node.args), None, body
-    )
+    given = {fn.node.params[0].name: FunctionValue(found)}
+    made = instance_table.instance(elab, Specialisation(fn, None, given, [None] * len(fn.node.args)), body)
     work_queue.request_entry(elab, made)
     return made.symbol
 

@@ -114,8 +114,6 @@ def emit_call_with(
             made.access_paths = of_result(body, signature, values)
     elif points and isinstance(made, Place) and made.local is not None:
         body.facts.note_paths(made.local, of_result(body, signature, values))
-    if signature.noreturn:
-        body.emit(nodes.Unreachable())
     if isinstance(made, Place) and made.local is not None:
         body.facts.note_call((made.local, values))
     return made

@@ -13,8 +13,9 @@ from ktc.elaborate.calls.overload_filter import check_length_of_pack, may_match
 from ktc.elaborate.calls.parameter_equations import solve_calls, solve_self
 from ktc.elaborate.generics import parameter_assignment, parameter_binding, unification
 from ktc.elaborate.generics.function_effects import check_forms
-from ktc.elaborate.generics.parameter_assignment import requires_constant
+from ktc.elaborate.generics.parameter_assignment import ParameterList, requires_constant
 from ktc.elaborate.instances import instance_table
+from ktc.elaborate.instances.instance_table import Specialisation
 from ktc.elaborate.instances.signatures import with_arguments
 from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
@@ -176,10 +177,10 @@ def _try(body: Body, fn: FunctionInfo, call: UnresolvedCall, strict: bool) -> Ca
         cost += GENERIC * sum(map(parameter_binding.is_existential, fn.node.args))  # each stands for a parameter
         check_forms(elab, fn, given, slots)
     scope = Scope(unification.fn_scope_parent(elab, fn, self_ty), "function")
-    given = parameter_binding.complete_parameters(elab, fn.node.params, given, scope, fn.module, what)
+    given = parameter_binding.complete_parameters(elab, ParameterList(fn.node.params, fn.module, what), given, scope)
     parameter_inference.check_where(elab, fn, given, scope, what)
     actual = parameter_inference.actual_types(body, fn, self_ty, slots)
-    instance = instance_table.instance(elab, fn, self_ty, given, actual, call.callee.env, body)
+    instance = instance_table.instance(elab, Specialisation(fn, self_ty, given, actual, call.callee.env), body)
     if fn.node.where:
         parameter_binding.check_where(
             elab, fn.node.where, with_arguments(fn, instance.signature.args, instance.scope), fn.module, what

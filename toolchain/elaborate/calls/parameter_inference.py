@@ -6,6 +6,7 @@ from typing import TypeGuard
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.calls import scalar_types
 from ktc.elaborate.generics import function_types, parameter_binding, unification
+from ktc.elaborate.generics.parameter_assignment import ParameterList
 from ktc.elaborate.instances import callable_types, constructed_types
 from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
@@ -341,7 +342,7 @@ def concrete_self(body: Body, self_ty: StructTy, bound: dict[UnboundParameter, P
             values[param.name] = value
     scope = Scope(info.scope, "function")
     values = parameter_binding.complete_parameters(
-        body.elab, info.node.params, values, scope, info.module, f"'{info.name}'", of=info
+        body.elab, ParameterList(info.node.params, info.module, f"'{info.name}'", info), values, scope
     )
     return struct_types.struct_type(body.elab, info, tuple(values[p.name] for p in info.node.params))
 

@@ -22,6 +22,7 @@ from ktc.elaborate.functions import function_bodies
 from ktc.elaborate.generics import archetypes, unification
 from ktc.elaborate.generics.refinement import assume
 from ktc.elaborate.instances import instance_table, signatures
+from ktc.elaborate.instances.instance_table import Specialisation
 from ktc.elaborate.instances.signatures import placeholder_argument, with_arguments
 from ktc.elaborate.kernels.kernel_attributes import may_be_kernel
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
@@ -217,7 +218,7 @@ def _elaborate_alone(
     )
     if is_seen and is_shown and not has_defaults:
         return  # there is nothing in it that an instance does not show
-    instance = instance_table.instance(elab, fn, ty, given, actual, env, None, span=fn.span())
+    instance = instance_table.instance(elab, Specialisation(fn, ty, given, actual, env), None, fn.span())
     if instance.function is not None or instance.failed:  # one that is used has the same parameters
         instance = unelaborated_copy(instance)
     if has_defaults:

@@ -14,6 +14,7 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.functions import function_bodies
 from ktc.elaborate.generics import archetypes
 from ktc.elaborate.instances import instance_table, work_queue
+from ktc.elaborate.instances.instance_table import Specialisation
 from ktc.elaborate.kernels.kernel_attributes import may_be_kernel
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Body, Elaboration
@@ -166,7 +167,7 @@ def _is_derived_text(fn: FunctionInfo) -> bool:
 def _check_instance(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, env: Body | None = None) -> None:
     try:
         actual = [None] * len(fn.node.args)
-        instance = instance_table.instance(elab, fn, ty, {}, actual, env, None, span=fn.span())
+        instance = instance_table.instance(elab, Specialisation(fn, ty, {}, actual, env), None, fn.span())
     except (ErrorReported, Symbolic, Mismatch):
         return
     if not instance_table.open_arguments(elab, instance):

@@ -7,6 +7,7 @@ import hashlib
 
 from ktc.elaborate.builder import place_operations
 from ktc.elaborate.instances import instance_table, work_queue
+from ktc.elaborate.instances.instance_table import Specialisation
 from ktc.elaborate.model.declarations import OverloadSet
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.types import StructTy
@@ -68,7 +69,7 @@ def synthesize_destructor(elab: Elaboration, ty: StructTy, symbol: str) -> None:
 
 def _call_del(elab: Elaboration, body: Body, ty: StructTy, own: OverloadSet, place: Place) -> None:
     fn = own.functions[0]
-    instance = instance_table.instance(elab, fn, ty, {}, [ty] * len(fn.node.args), None, body)
+    instance = instance_table.instance(elab, Specialisation(fn, ty, {}, [ty] * len(fn.node.args)), body)
     work_queue.request(elab, instance)
     body.refer(instance.symbol)
     args = (place.pointer,) if instance.signature.args[0].passing == "memory" else ()

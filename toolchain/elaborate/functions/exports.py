@@ -13,6 +13,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.comptime import default_arguments
 from ktc.elaborate.functions.c_types import CTypes, number_of, written_as_char
 from ktc.elaborate.instances import function_instances, instance_table, work_queue
+from ktc.elaborate.instances.instance_table import Specialisation
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
@@ -58,7 +59,7 @@ def request(elab: Elaboration) -> None:
 
 def _request(elab: Elaboration, fn: FunctionInfo) -> None:
     try:
-        made = instance_table.instance(elab, fn, None, {}, [None] * len(fn.node.args), None, None, span=fn.span())
+        made = instance_table.instance(elab, Specialisation(fn, None, {}, [None] * len(fn.node.args)), None, fn.span())
     except ErrorReported:
         return
     except Mismatch as reason:

@@ -1,7 +1,8 @@
 """Assignment of the values in a parameter list to parameters."""
 
+from ktc.base.records import record
 from ktc.diag.codes import Code
-from ktc.elaborate.model.declarations import FunctionInfo, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, Scope, StructInfo
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
@@ -42,6 +43,23 @@ def lookup_quiet(elab: Elaboration, scope: Scope, name: str, fn: FunctionInfo) -
             found: Binding = at.names[name]
             return found
     return None
+
+
+@record
+class ParameterList:
+    """The parameters of a declaration.
+
+    Args:
+        params: as declared.
+        module: the declaration's module.
+        what: the declaration as messages show it.
+        of: the struct whose parameters they are.
+    """
+
+    params: tuple[ast.Param, ...]
+    module: ModuleInfo
+    what: str
+    of: StructInfo | None = None
 
 
 def assign_parameters(

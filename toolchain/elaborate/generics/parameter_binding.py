@@ -7,6 +7,7 @@ from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import conformance, constant_parameters, function_types, parameter_assignment, unification
+from ktc.elaborate.generics.parameter_assignment import ParameterList
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter, not_a_value, not_given, not_inferred, place_of
@@ -40,20 +41,23 @@ def type_of_param(elab: Elaboration, value: ParameterArgument) -> ParameterArgum
 
 
 def complete_parameters(
-    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, ParameterArgument], scope: Scope,
-    module: ModuleInfo,
-    what: str, allow_open: bool = False, unbound: Collection[str] = (), of: StructInfo | None = None,
-) -> dict[str, ParameterArgument]:  # fmt: skip
+    elab: Elaboration,
+    declared: ParameterList,
+    given: dict[str, ParameterArgument],
+    scope: Scope,
+    unbound: Collection[str] | None = None,
+) -> dict[str, ParameterArgument]:
     """Convert given values to the declared types and fill in defaults, in order; enters them into `scope.names`.
 
     Args:
-        allow_open: leave parameters without a value out (for a partially given struct).
-        unbound: parameters whose default is not asked for.
-        of: the struct whose parameters they are.
+        unbound: parameters whose default is not used; those without a value then stay open, as in a struct of which
+            some parameters are given. None: each must get a value.
 
     Raises:
         Mismatch: a parameter has no value, or one of a wrong type.
     """
+    params, module, what = declared.params, declared.module, declared.what
+    allow_open, unbound = unbound is not None, unbound or ()
     _infer_from_values(elab, params, given, scope, module)
     for param in params:
         value = given.get(param.name)
@@ -74,7 +78,7 @@ def complete_parameters(
             unwritten = not_given(param, params, given, what)
             raise unwritten or not_inferred(param.name, what, param.kind == "infer")
         try:
-            scope.names[param.name] = given[param.name] = _declared(elab, param, value, scope, module, what, of)
+            scope.names[param.name] = given[param.name] = _declared(elab, param, value, scope, declared)
         except Mismatch as reason:
             raise at_parameter(reason, param.name, place_of(param, params)) from None
     return given
@@ -133,13 +137,14 @@ def _infer_from_values(
 
 
 def _declared(
-    elab: Elaboration, param: ast.Param, value: ParameterArgument, scope: Scope, module: ModuleInfo, what: str,
-    of: StructInfo | None = None,
-) -> ParameterArgument:  # fmt: skip
+    elab: Elaboration, param: ast.Param, value: ParameterArgument, scope: Scope, declared: ParameterList
+) -> ParameterArgument:
+    """Return a value as one of the parameter's declared type."""
+    what, of = declared.what, declared.of
     if param.type is None or isinstance(value, (UnboundParameter, type(OPAQUE))):
         return value
     try:
-        expected = elab.api.evaluate(elab, param.type, scope, module)
+        expected = elab.api.evaluate(elab, param.type, scope, declared.module)
     except Symbolic:
         return value
     item = expected if param.kind == "star" else primitive_types.variadic_item(expected)
@@ -222,9 +227,7 @@ def apply_struct(
     given = {name: value for name, value in given.items() if value is not None}
     scope = Scope(info.scope, "function")
     written = frozenset(given)
-    given = complete_parameters(
-        elab, params, given, scope, info.module, what, allow_open=True, unbound=unbound, of=info
-    )
+    given = complete_parameters(elab, ParameterList(params, info.module, what, info), given, scope, unbound)
     values = tuple(given.get(p.name) for p in params)
     made = PartialTy(info, values, written=written) if None in values else struct_types.struct_type(elab, info, values)
     check_where(elab, info.node.where, scope, info.module, what, made)
@@ -243,7 +246,8 @@ def with_default_parameters(elab: Elaboration, open_ty: PartialTy) -> StructTy:
         p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None
     }
     scope = Scope(info.scope, "function")
-    found = complete_parameters(elab, info.node.params, given, scope, info.module, f"'{info.name}'", of=info)
+    declared = ParameterList(info.node.params, info.module, f"'{info.name}'", info)
+    found = complete_parameters(elab, declared, given, scope)
     return struct_types.struct_type(elab, info, tuple(found[p.name] for p in info.node.params))
 
 
@@ -292,7 +296,7 @@ def _apply_open(
     scope = Scope(parent, "function")
     source = (BoundAlias(alias, self_ty), tuple(given.items()))
     unbound = [param.name for param in params if param.name not in given]
-    complete_parameters(elab, params, given, scope, alias.module, f"'{alias.name}'", allow_open=True, unbound=unbound)
+    complete_parameters(elab, ParameterList(params, alias.module, f"'{alias.name}'"), given, scope, unbound)
     assert alias.node.value is not None
     found = elab.api.evaluate_open(elab, alias.node.value, scope, alias.module)
     made, symbols = _without_symbols(found, list[UnboundParameter]())
@@ -332,7 +336,7 @@ def apply_alias(
         return _apply_open(elab, alias, given, self_ty)
     parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
     scope = Scope(parent, "function")
-    given = complete_parameters(elab, params, given, scope, alias.module, f"'{alias.name}'")
+    given = complete_parameters(elab, ParameterList(params, alias.module, f"'{alias.name}'"), given, scope)
     key = (self_ty, elab.instances.state.target.name, tuple(given[p.name] for p in params))
     if key not in alias.values:
         node = alias.node
@@ -385,7 +389,7 @@ def check_bound(elab: Elaboration, fn: FunctionValue, span: Span) -> None:
             given = function_types.parameters_of_function(elab, params, fn, one.title)
             if one.owner is None:
                 scope, unbound = Scope(one.scope, "function"), [param.name for param in params]
-                complete_parameters(elab, params, given, scope, one.module, one.title, allow_open=True, unbound=unbound)
+                complete_parameters(elab, ParameterList(params, one.module, one.title), given, scope, unbound)
             return
         except Symbolic:
             return

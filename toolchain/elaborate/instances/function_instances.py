@@ -7,8 +7,10 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import function_types, parameter_binding, unification
 from ktc.elaborate.generics.function_types import is_complete
+from ktc.elaborate.generics.parameter_assignment import ParameterList
 from ktc.elaborate.generics.unification import rest
 from ktc.elaborate.instances import instance_table
+from ktc.elaborate.instances.instance_table import Specialisation
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch
@@ -243,8 +245,10 @@ def only_instance(
     info = fn.overloads.functions[0]
     scope = Scope(unification.fn_scope_parent(elab, info, fn.self_ty), "function")
     given = function_types.parameters_of_function(elab, info.node.params, fn, f"'{info.name}'")
-    given = parameter_binding.complete_parameters(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
-    return instance_table.instance(elab, info, fn.self_ty, given, actual, fn.env, asking, span, kernel)
+    given = parameter_binding.complete_parameters(
+        elab, ParameterList(info.node.params, info.module, f"'{info.name}'"), given, scope
+    )
+    return instance_table.instance(elab, Specialisation(info, fn.self_ty, given, actual, fn.env, kernel), asking, span)
 
 
 def _same(elab: Elaboration, signature: Signature, expected: FunctionTy) -> bool:

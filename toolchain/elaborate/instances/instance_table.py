@@ -1,9 +1,9 @@
 """The table of instances: one for each (declaration, parameter values, open types, target)."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NoReturn
 
-from ktc.base.records import replace
+from ktc.base.records import record, replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import unification
@@ -35,15 +35,38 @@ TARGETS_TABLE = "ktc.targets"
 """Symbol of the program's list of device targets."""
 
 
-def instance(
-    elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, ParameterArgument],
-    actual: Sequence[Actual],
-    env: Body | None, asking: Body | None, span: Span | None = None, kernel: bool = False,
-) -> Instance:  # fmt: skip
-    """Return the instance of a function with these parameters; its signature is made on the first call."""
+@record
+class Specialisation:
+    """A function with the types and values that determine its instance.
+
+    Args:
+        fn: the declaration.
+        self_ty: the struct of a method.
+        given: the value of each parameter.
+        actual: the type of each argument of the call, for declared types that leave something open.
+        env: of a nested function that captures: the body in which it stands.
+        kernel: the instance is the entry of a kernel.
+    """
+
+    fn: FunctionInfo
+    self_ty: StructTy | None
+    given: Mapping[str, ParameterArgument]
+    actual: Sequence[Actual]
+    env: Body | None = None
+    kernel: bool = False
+
+
+def instance(elab: Elaboration, wanted: Specialisation, asking: Body | None, span: Span | None = None) -> Instance:
+    """Return the instance of a function with these parameters; its signature is made on the first call.
+
+    Args:
+        asking: the body with the call; None where no code of a program calls it.
+        span: the call; that of `asking` if it is None.
+    """
+    fn, actual, kernel = wanted.fn, wanted.actual, wanted.kernel
     state = elab.instances.state
-    values = tuple(struct_types.canonical(elab, given[p.name]) for p in fn.node.params)
-    canonical_self = struct_types.canonical_struct(elab, self_ty) if self_ty is not None else None
+    values = tuple(struct_types.canonical(elab, wanted.given[p.name]) for p in fn.node.params)
+    canonical_self = struct_types.canonical_struct(elab, wanted.self_ty) if wanted.self_ty is not None else None
     call_span = span or (asking.frame.span if asking is not None else None)
     place = _place(call_span) if fn.reads_call_location else ()
     key = (fn.uid, canonical_self, values, kernel, *place)
@@ -77,6 +100,7 @@ def instance(
         signature = signatures.signature(elab, fn, canonical_self, scope, declared, actual)
         found = Instance(fn, symbol, values, scope, canonical_self, state, signature, parent, call_span, depth)
         found.environments = environments(elab, (*values, *open_types, canonical_self))
+        env = wanted.env
         if env is not None and all(known.overloads.functions[0] is not fn for known in found.environments):
             found.environments = (*found.environments, FunctionValue(OverloadSet(fn.name, [fn]), (), (), None, env))
         found.is_kernel = kernel

@@ -171,7 +171,6 @@ def signature(
         fn.raises and not well_known.is_never(error),
         out_name,
         result_mutable,
-        False,
         borrowed,
         pointed_arguments(fn),
         named,

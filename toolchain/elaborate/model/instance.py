@@ -80,7 +80,6 @@ class Signature:
     raises: bool
     out_name: str = ""
     result_mutable: bool = True
-    noreturn: bool = False
     borrowed_args: tuple[int, ...] = ()
     pointed_args: tuple[int, ...] = ()
     named: tuple[int, ...] = ()
