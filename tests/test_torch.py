@@ -39,3 +39,10 @@ def test_operators_are_those_of_torch(program_cache: Path) -> None:
 @pytest.mark.thorough
 def test_network_of_operators(program_cache: Path) -> None:
     assert _run(program_cache, "network.py") == ["trained: True", "compiled: True", "as torch's: True"]
+
+
+@pytest.mark.thorough
+def test_packages_of_custom_operators(program_cache: Path) -> None:
+    parts = ["elementwise", "kernels", "registered", "errors"]
+    assert _run(program_cache, "custom_ops.py", *parts) == [f"{part}: right" for part in parts]
+    assert _run(program_cache, "use_ops.py") == ["tensor([ 7.,  8.,  9., 10., 11., 12.])"]

@@ -11,6 +11,7 @@ except ImportError as error:
     raise ImportError("ktc.torch needs PyTorch: pip install 'ktc[torch]'", name="torch") from error
 
 from ktc.torch.attention import flash_attention
+from ktc.torch.custom_ops import CustomOp, CustomOpLibrary
 from ktc.torch.grouped import grouped_matmul
 from ktc.torch.heads import paged_attention, rope
 from ktc.torch.images import avg_pool2d, conv2d, max_pool2d
@@ -18,8 +19,9 @@ from ktc.torch.products import batched_matmul, matmul
 from ktc.torch.rows import cumsum, layer_norm, log_softmax, rms_norm, softmax
 
 __all__ = (
-    "avg_pool2d", "batched_matmul", "conv2d", "cumsum", "flash_attention", "grouped_matmul", "layer_norm",
-    "log_softmax", "matmul", "max_pool2d", "paged_attention", "rms_norm", "rope", "softmax",
+    "CustomOp", "CustomOpLibrary", "avg_pool2d", "batched_matmul", "conv2d", "cumsum", "flash_attention",
+    "grouped_matmul", "layer_norm", "log_softmax", "matmul", "max_pool2d", "paged_attention", "rms_norm", "rope",
+    "softmax",
 )  # fmt: skip
 
 del _torch

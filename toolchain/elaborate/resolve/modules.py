@@ -331,7 +331,7 @@ def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
     if node is None:
         if dotted not in elab.modules.package.failed:
             text = f"there is no module '{dotted}'"
-            if dotted.split(".")[0] in ("max", "compiler", "tensor"):
+            if dotted.split(".")[0] == "max":
                 text = f"module '{dotted}' is not part of the language: it belongs to another product"
             known = module_names(elab.modules.package.search, elab.config.stdlib)
             basic = elab.modules.prelude_scope.names if elab.modules.prelude_scope is not None else ()

@@ -245,9 +245,16 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
             info.is_kept_in_memory = True
         case "__further_conformances" if call is not None and info.module.is_library:
             info.further_traits = tuple(one.id for one in call.args if isinstance(one, ast.Name))
-        case _ if name not in _STRUCT_DECORATORS:
+        case _ if name not in _STRUCT_DECORATORS and not _is_registration(info, value):
             info.fieldwise = True  # whatever was meant, its fields can be given: one mistake, one message
             _unknown(info, decorator, name, "structs", _STRUCT_DECORATORS, sink)
+
+
+def _is_registration(info: StructInfo, value: ast.Expr) -> bool:
+    """Whether a decorator makes a struct an operator of Python, which reads it itself."""
+    from ktc.syntax.registrations import is_registration  # late: only for some programs
+
+    return is_registration(info.module.node, value)
 
 
 def read_traits(info: StructInfo) -> None:

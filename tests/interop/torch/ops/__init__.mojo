@@ -1,0 +1,1 @@
+"""Operators of edition 2026."""
