@@ -1,27 +1,21 @@
 """Checks of accesses: of kernels to all memory but constants, of the host where a pointer comes from outside."""
 
-from collections.abc import Callable
-
 from ktc.emit.checks import check_locations as kinds
-from ktc.emit.checks.body import Body
 from ktc.emit.checks.check_locations import CheckLocations
 from ktc.emit.checks.layout import size_of
 from ktc.emit.checks.memory import Access, access_of, copy_of, lifetime_of
-from ktc.emit.checks.pointers import Pointers
+from ktc.emit.checks.pointers import CheckedFunction
 from ktc.emit.checks.source_locations import Place
 from ktc.emit.checks.uninitialised import Uninitialised, byte_count, is_used, is_used_at_once
 from ktc.emit.llvm_text.instructions import Instruction
-
-Placed = Callable[[Instruction], Place | None]
 
 
 class Accesses:
     """The accesses of one function."""
 
-    def __init__(
-        self, body: Body, pointers: Pointers, place_of: Placed, sites: CheckLocations, checks: tuple[str, ...]
-    ) -> None:
-        self._body, self._pointers, self._place_of, self._sites = body, pointers, place_of, sites
+    def __init__(self, function: CheckedFunction, sites: CheckLocations, checks: tuple[str, ...]) -> None:
+        self._body, self._pointers, self._place_of = function.body, function.pointers, function.place_of
+        self._sites = sites
         self._follows = "memory" in checks
         self._shadows: dict[str, str] = {}
         self._reads: dict[str, str] = {}
@@ -66,9 +60,9 @@ class Accesses:
 
     def _check_value(self, one: Instruction, access: Access, place: Place, numbers: Uninitialised) -> None:
         """Look at what a write that is itself not looked at is given."""
-        unset = numbers.of(access.value)
-        if unset != "0":
-            self._body.put_before(one, f"call void @__ktc_check_use(i64 {unset}, ptr {self._sites.at(place)})")
+        mask = numbers.of(access.value)
+        if mask != "0":
+            self._body.put_before(one, f"call void @__ktc_check_use(i64 {mask}, ptr {self._sites.at(place)})")
 
     def _is_followed(self, root: str, is_kernel: bool) -> bool:
         """Return whether what is read there may never have been written."""
@@ -104,9 +98,10 @@ class Accesses:
         else:
             value, by_address = self._bits(one, access)
             site = self._sites.at(place, access.size, access.align, flags | by_address)
-            unset = numbers.of(access.value)
+            mask = numbers.of(access.value)
             body.put_before(
-                one, f"call void @__ktc_check_write(i64 {address}, i64 {start}, ptr {site}, i64 {value}, i64 {unset})"
+                one,
+                f"call void @__ktc_check_write(i64 {address}, i64 {start}, ptr {site}, i64 {value}, i64 {mask})",
             )
 
     def _address(self, one: Instruction, pointer: str) -> str:
@@ -203,8 +198,8 @@ class Accesses:
             name = self._reads.get(one.name) or body.fresh()
             body.put_before(one, f"{name} = call i64 @__ktc_check_local_read(i64 {offset}, i64 {states}, ptr {site})")
         else:
-            unset = numbers.of(access.value) if access.value else "0"
-            call = f"call void @__ktc_check_local_write(i64 {offset}, i64 {states}, ptr {site}, i64 {unset})"
+            mask = numbers.of(access.value) if access.value else "0"
+            call = f"call void @__ktc_check_local_write(i64 {offset}, i64 {states}, ptr {site}, i64 {mask})"
             body.put_before(one, call)
 
     def _check_constant(self, one: Instruction, access: Access, root: str, place: Place) -> None:

@@ -7,15 +7,13 @@ ended. There is no call and no way out of a loop, so nothing hinders the vectori
 how long it is say functions without side effects, once for what all threads have alike.
 """
 
-from collections.abc import Callable
-
 from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.body import Body, with_last_parts
 from ktc.emit.checks.check_locations import CheckLocations
 from ktc.emit.checks.instrument import Nearest, constants_of, expanded
 from ktc.emit.checks.layout import size_of
 from ktc.emit.checks.memory import Access, access_of, copy_of
-from ktc.emit.checks.pointers import Pointers, step_of, unwatched_of, variables_of
+from ktc.emit.checks.pointers import CheckedFunction, Pointers, step_of, unwatched_of, variables_of
 from ktc.emit.checks.source_locations import Place, SourceLocations
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import Module
@@ -52,7 +50,7 @@ def with_bounds(text: str, kernel: str, machine: object) -> str:
     body, sites = Body(module.at(at)), CheckLocations()
     places = Nearest(body, SourceLocations(module.nodes()))
     pointers = Pointers(body, constants_of(module), unwatched)
-    module.entities[at] = Tests(body, pointers, places.of, sites, variables).text()
+    module.entities[at] = Tests(CheckedFunction(body, pointers, places.of), sites, variables).text()
     # The kernel's entry says where its sites are, after the table's rows.
     place = f"getelementptr (i8, ptr {_TABLE}, i64 {8 * THREADS})"
     module.begin(kernel, [f"  store ptr {_SITES}, ptr {place}, align 8"])
@@ -71,15 +69,14 @@ class Tests:
 
     def __init__(
         self,
-        body: Body,
-        pointers: Pointers,
-        place_of: Callable[[Instruction], Place | None],
+        function: CheckedFunction,
         sites: CheckLocations,
         variables: list[tuple[int, int]],
     ) -> None:
-        self._body, self._pointers, self._place_of, self._sites = body, pointers, place_of, sites
+        self._body, self._pointers, self._place_of = function.body, function.pointers, function.place_of
+        self._sites = sites
         self._variables = variables
-        self._labels = body.labels
+        self._labels = function.body.labels
         self._last: dict[str, str] = {}
         self._extents: dict[str, tuple[str, str, str]] = {}
         self._count = 0

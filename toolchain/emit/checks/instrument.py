@@ -11,7 +11,7 @@ from ktc.emit.checks.body import Body
 from ktc.emit.checks.check_locations import CheckLocations
 from ktc.emit.checks.layout import size_of
 from ktc.emit.checks.numbers import SHIFT, Overflows, check_divisors
-from ktc.emit.checks.pointers import Pointers, unwatched_of
+from ktc.emit.checks.pointers import CheckedFunction, Pointers, unwatched_of
 from ktc.emit.checks.source_locations import Place, SourceLocations
 from ktc.emit.llvm_text.functions import Function, signature, symbol_of
 from ktc.emit.llvm_text.instructions import Instruction
@@ -145,7 +145,7 @@ class _Module:
             self._declared |= overflows.intrinsics
         self._calls(body, nearest, pointers)
         if "bounds" in self._checks or "memory" in self._checks or "races" in self._checks:
-            Accesses(body, pointers, nearest.of, self._sites, self._checks).check(self._is_kernel)
+            Accesses(CheckedFunction(body, pointers, nearest.of), self._sites, self._checks).check(self._is_kernel)
         self._entry(body)
         return body.text()
 

@@ -1,14 +1,10 @@
 """Whole numbers: divisors that are zero, and signed arithmetic that leaves its type on the way to an index."""
 
-from collections.abc import Callable
-
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.check_locations import CheckLocations
 from ktc.emit.checks.pointers import step_of
-from ktc.emit.checks.source_locations import Place
+from ktc.emit.checks.source_locations import Place, PlaceOf
 from ktc.emit.llvm_text.instructions import Instruction
-
-Placed = Callable[[Instruction], Place | None]
 
 SHIFT = "ktc.check.shift"
 """A function that the elaborator calls with whether a shift count is out of range; LLVM merges the masks of counts."""
@@ -19,7 +15,7 @@ _PASSED = ("phi", "select", "sdiv", "srem", "freeze", "sext", "trunc")
 _BOUNDED = tuple(f"llvm.{name}.i" for name in ("abs", "smax", "smin", "umax", "umin"))
 
 
-def check_divisors(body: Body, place_of: Placed, sites: CheckLocations) -> None:
+def check_divisors(body: Body, place_of: PlaceOf, sites: CheckLocations) -> None:
     """Put a check before each division of whole numbers whose divisor is not constant."""
     seen: set[tuple[str, Place, int]] = set()
     for one in body.instructions:
@@ -68,7 +64,7 @@ class Overflows:
         is_doubtful: factors of 64 bits are doubted from 32 bits on, with operations that become those of vectors.
     """
 
-    def __init__(self, body: Body, place_of: Placed, sites: CheckLocations, is_doubtful: bool = False) -> None:
+    def __init__(self, body: Body, place_of: PlaceOf, sites: CheckLocations, is_doubtful: bool = False) -> None:
         self._body, self._place_of, self._sites, self._is_doubtful = body, place_of, sites, is_doubtful
         self._companions: dict[str, str] = {}
         self._is_narrow: dict[str, bool] = {}

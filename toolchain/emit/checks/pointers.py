@@ -8,6 +8,7 @@ from ktc.base.records import record
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.layout import constant_offset, size_of
 from ktc.emit.checks.memory import access_of
+from ktc.emit.checks.source_locations import PlaceOf
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.operands import Operand
 from ktc.emit.llvm_text.scanning import GLOBAL, without_spaces
@@ -172,3 +173,12 @@ class Pointers:
                 root, offset = step.base, step.distance if step.distance is not None else -1
         match = _ARGUMENT.match(root)
         return 0 if match is None or not 0 <= offset < 1 << 16 else (int(match.group(1)) + 1) | offset << 8
+
+
+@record
+class CheckedFunction:
+    """A function that gets checks: its instructions, its pointers, and the places of its instructions."""
+
+    body: Body
+    pointers: Pointers
+    place_of: PlaceOf

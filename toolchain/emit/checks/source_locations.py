@@ -1,8 +1,9 @@
 """Where an instruction comes from: the line of the program, not that of the library that was inlined there."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ktc.base.records import record
+from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.metadata import Node
 from ktc.targets.checked import SUBSCRIPTS
 
@@ -24,6 +25,10 @@ class Place:
     title: str = ""
     inner: tuple["Place", ...] = ()
     outer: tuple["Place", ...] = ()
+
+
+PlaceOf = Callable[[Instruction], Place | None]
+"""Gives the place of an instruction; None if it is not checked."""
 
 
 class SourceLocations:

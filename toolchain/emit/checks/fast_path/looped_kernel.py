@@ -13,8 +13,6 @@ with the exact checks (`accesses`), which alone report. So a doubt too many cost
 - Kernels with loops that may wait for others, with calls, copies or masks of warps are not taken.
 """
 
-from collections.abc import Callable
-
 from ktc.base.records import entity
 from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.body import Body
@@ -27,7 +25,7 @@ from ktc.emit.checks.inline import DECLARED, Tests, is_marker
 from ktc.emit.checks.instrument import Nearest, constants_of, expanded, tidied
 from ktc.emit.checks.memory import Access, access_of
 from ktc.emit.checks.numbers import SHIFT, Overflows, check_divisors
-from ktc.emit.checks.pointers import Pointers, unwatched_of, variables_of
+from ktc.emit.checks.pointers import CheckedFunction, Pointers, unwatched_of, variables_of
 from ktc.emit.checks.source_locations import Place, SourceLocations
 from ktc.emit.llvm_text.functions import Signature, signature, symbol_of
 from ktc.emit.llvm_text.instructions import Instruction
@@ -84,7 +82,9 @@ def fast_path(text: str, kernel: str, machine: object, is_inside: bool = False) 
     places = Nearest(body, SourceLocations(module.nodes()))
     if not places.has_any:
         raise NoFastPath("it is the library's")
-    made = _Kernel(body, Pointers(body, constants_of(module), unwatched), places.of, variables, is_inside)
+    made = _Kernel(
+        CheckedFunction(body, Pointers(body, constants_of(module), unwatched), places.of), variables, is_inside
+    )
     module.entities[at] = made.text()
     module.drop_declarations(is_marker)
     module.entities = [
@@ -158,13 +158,12 @@ class _Kernel(Tests):
 
     def __init__(
         self,
-        body: Body,
-        pointers: Pointers,
-        place_of: Callable[[Instruction], Place | None],
+        function: CheckedFunction,
         variables: list[tuple[int, int]],
         is_inside: bool,
     ) -> None:
-        super().__init__(body, pointers, place_of, CheckLocations(), variables)
+        super().__init__(function, CheckLocations(), variables)
+        body, pointers = function.body, function.pointers
         self._is_inside = is_inside
         shape = Shape(body)
         self.has_loops = bool(shape.loops())
@@ -174,8 +173,8 @@ class _Kernel(Tests):
         self._has_barrier_loops = any(blocks & barriers for blocks in shape.loops().values())
         self._strides = Strides(body, pointers, shape.loops())
         self._of_one = self._strides.blocks_of_one(shape)
-        self.usage = Usage(body, pointers, place_of, variables, shape)
-        self._claims = ShadowWords(body, pointers, self._names, self._remember)
+        self.usage = Usage(function, variables, shape)
+        self._shadow_words = ShadowWords(body, pointers, self._names, self._remember)
         self._epoch = body.spill("i32")
 
     def text(self) -> str:
@@ -184,7 +183,7 @@ class _Kernel(Tests):
         self._enter()
         check_divisors(body, self._place_of, self._sites)
         Overflows(body, self._place_of, self._sites, is_doubtful=True).check()
-        self._claims.shade_arrays()
+        self._shadow_words.shade_arrays()
         for one in body.instructions:
             for lines in (body.before.get(one.line), body.after.get(one.line)):
                 if lines:
@@ -262,8 +261,8 @@ class _Kernel(Tests):
         if pointers.is_constant(root):
             return
         if pointers.alloca(root):
-            if root in self._claims.shadows:
-                self._claims.access_array(one, access, root)
+            if root in self._shadow_words.shadows:
+                self._shadow_words.access_array(one, access, root)
         elif pointers.shared_offset(root) is not None:
             self._access_shared(one, access)
         else:
@@ -297,7 +296,7 @@ class _Kernel(Tests):
         count, is_read = access.size // known.granule, one.op == "load" and not access.is_atomic
         readers = "%ktc.e.readers" if is_read else ""
         words = Words(place, count, access.size, me, "%ktc.e.base", readers, access.is_atomic)
-        self._claims.claim(one, words, self._stride(one, access))
+        self._shadow_words.claim(one, words, self._stride(one, access))
 
     def _stride(self, one: Instruction, access: Access) -> int | None:
         """Return how far apart neighbours' accesses are; a thread that is alone is no one of several readers."""
@@ -326,10 +325,10 @@ class _Kernel(Tests):
         count = access.size // granule
         reads = not access.flags & kinds.WRITE or access.flags & kinds.MUST_BE_SET
         if reads:
-            self._claims.must_be_set(one, place, count)
+            self._shadow_words.must_be_set(one, place, count)
         if one.line not in self.usage.claiming:
             if access.flags & kinds.WRITE and not reads:
-                self._claims.set(one, place, count, str(_ATOMICS))
+                self._shadow_words.set(one, place, count, str(_ATOMICS))
             return
         was, low, me = self._names(3)
         self._body.put_before(
@@ -347,7 +346,7 @@ class _Kernel(Tests):
             several = self._names(1)[0]
             self._body.put_before(one, f"{several} = or i32 {low}, {_READERS}")
         words = Words(place, count, access.size, me, low, several, access.is_atomic)
-        self._claims.claim(one, words, self._stride(one, access))
+        self._shadow_words.claim(one, words, self._stride(one, access))
 
     # ---- what becomes of it --------------------------------------------------------------------------------
 

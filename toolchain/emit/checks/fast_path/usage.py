@@ -3,15 +3,11 @@
 Input: a kernel's function. Output: `Usage`, for the fast path (`looped_kernel`).
 """
 
-from collections.abc import Callable
-
 from ktc.base.records import entity
 from ktc.emit.checks import check_locations as kinds
-from ktc.emit.checks.body import Body
 from ktc.emit.checks.fast_path.barrier_shape import Shape
 from ktc.emit.checks.memory import Access, access_of, copy_of
-from ktc.emit.checks.pointers import Pointers
-from ktc.emit.checks.source_locations import Place
+from ktc.emit.checks.pointers import CheckedFunction
 from ktc.emit.llvm_text.instructions import Instruction
 
 READ, WRITE, ATOMIC = 1, 2, 4
@@ -49,13 +45,12 @@ class Usage:
 
     def __init__(
         self,
-        body: Body,
-        pointers: Pointers,
-        place_of: Callable[[Instruction], Place | None],
+        function: CheckedFunction,
         variables: list[tuple[int, int]],
         shape: Shape,
     ) -> None:
-        self._body, self._pointers, self._place_of, self._variables = body, pointers, place_of, variables
+        self._body, self._pointers, self._place_of = function.body, function.pointers, function.place_of
+        self._variables = variables
         self.roots: dict[int, Root] = {}
         """By origin."""
         self._found_accesses = self._accesses()

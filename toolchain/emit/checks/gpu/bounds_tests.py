@@ -1,7 +1,6 @@
 """The comparisons: each access of a kernel, or several that follow each other, against the memory that is meant."""
 
 import re
-from collections.abc import Callable
 
 from ktc.base.records import record
 from ktc.emit.checks.body import Body, with_last_parts
@@ -12,7 +11,7 @@ from ktc.emit.checks.gpu.order import addresses_first, unrolled
 from ktc.emit.checks.gpu.origins import ARGUMENT, CHOSEN, Origin, Origins, choices
 from ktc.emit.checks.inline import is_marker
 from ktc.emit.checks.instrument import Nearest, expanded
-from ktc.emit.checks.source_locations import Place, SourceLocations
+from ktc.emit.checks.source_locations import Place, PlaceOf, SourceLocations
 from ktc.emit.llvm_text.functions import symbol_of
 from ktc.emit.llvm_text.instructions import Instruction
 from ktc.emit.llvm_text.modules import Module
@@ -64,7 +63,7 @@ class _Tests:
         self,
         body: Body,
         origins: Origins,
-        place_of: Callable[[Instruction], Place | None],
+        place_of: PlaceOf,
         texts: dict[str, str],
         target: Target,
     ) -> None:

@@ -1,13 +1,11 @@
 """The accesses of a kernel for a GPU that are compared with their memory, together where one comparison is enough."""
 
-from collections.abc import Callable
-
 from ktc.base.records import entity, record
 from ktc.emit.checks import check_locations as kinds
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.gpu.origins import ARGUMENT, CHOSEN, OWN, SHARED, Origin, Origins
 from ktc.emit.checks.memory import access_of, copy_of
-from ktc.emit.checks.source_locations import Place
+from ktc.emit.checks.source_locations import Place, PlaceOf
 from ktc.emit.llvm_text.instructions import Instruction
 
 IN_SHARED, IN_ARRAY = 512, 1024
@@ -55,7 +53,7 @@ class Group:
         return distance % piece.align == 0 and abs(distance) < _FARTHEST
 
 
-def groups_of(body: Body, origins: Origins, place_of: Callable[[Instruction], Place | None]) -> list[Group]:
+def groups_of(body: Body, origins: Origins, place_of: PlaceOf) -> list[Group]:
     """Return the accesses of a kernel that may be wrong, those together that one comparison serves."""
     found: list[Group] = []
     open_: dict[tuple[object, ...], Group] = {}
