@@ -273,8 +273,8 @@ def test_every_file_has_a_docstring(path: Path) -> None:
 
 
 NOUN = re.compile(
-    r"^\s*(?:What\b|(?:Returns?|Gives?|Yields?|Adds?|Keeps?|Notes?|Has|Holds|Says?|Finds?|Makes?|Writes?|Reads?|Tells?"
-    r"|Shows?) what\b)|^\s*[\w, ]+: what\b|(?:Input|Output): what\b",
+    r"(?:^\s*|[.:;] )What\b|^\s*(?:Returns?|Gives?|Yields?|Adds?|Keeps?|Notes?|Has|Holds|Says?|Finds?|Makes?|Writes?"
+    r"|Reads?|Tells?|Shows?) what\b|^\s*[\w, ]+: what\b|(?:Input|Output): what\b",
     re.MULTILINE,
 )
 """Sentences that say "what a thing does" where its name, unit or shape belongs."""

@@ -1,4 +1,4 @@
-"""Operators that a package registers: what their `execute` takes, and a program that calls one.
+"""Operators that a package registers: the arguments of their `execute`, and a program that calls one.
 
 Input: the sources of a package in which structs stand below `@compiler.register("name")` (edition 2026:
 `@extensibility.register`). Output: `RegisteredOp`s by name. Nothing is compiled here.
@@ -53,7 +53,7 @@ class RegisteredOp:
         module: where its struct is, as the package's parent folder sees it ("op.conv1d").
         struct_parameters, parameters: the names of the compile-time parameters of the struct and of `execute`.
         needed: those of them without a default value.
-        arguments: what `execute` takes.
+        arguments: the arguments of `execute`.
     """
 
     name: str
@@ -67,7 +67,7 @@ class RegisteredOp:
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """What a program knows of a tensor when it is compiled.
+    """A tensor as a program knows it when it is compiled.
 
     Attributes:
         dtype: the name of the element type, "float32".

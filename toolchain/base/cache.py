@@ -2,8 +2,8 @@
 
 Input: keys made with `digest` or `Key` from what decides a result. Output: the bytes that were put, or None. An entry
 is written beside its place and renamed, and carries a digest of its key and its content: builds at the same time do not
-disturb each other, and a damaged entry, or one under another key, is a miss. What cannot be written is silently not
-kept; a build never fails for its cache. What another user could have written is not read: `Cache.distrust`.
+disturb each other, and a damaged entry, or one under another key, is a miss. A failed write is silently not
+kept; a build never fails for its cache. Entries that another user could have written are not read: `Cache.distrust`.
 """
 
 import os

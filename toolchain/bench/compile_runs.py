@@ -169,7 +169,7 @@ def _run(plan: Plan, ktc: Sequence[str], variant: Variant, warm: Path, folder: P
         twin = variant.file.with_suffix(plan.suffix) if plan.suffix else variant.file
         source.write_bytes((twin if twin.exists() else variant.file).read_bytes())
         words = _other(plan.versus, options, source, output)
-    # What another compiler keeps is under one of these, so that each of its builds is a cold one too.
+    # Another compiler's cache is under one of these, so that each of its builds is a cold one too.
     names = ("KTC_CACHE_DIR", "HOME", "XDG_CACHE_HOME", "MODULAR_CACHE_DIR", "TMPDIR")
     environment = {name: str(cache) for name in names} if not variant.flow else {"KTC_CACHE_DIR": str(cache)}
     cache.mkdir(exist_ok=True)

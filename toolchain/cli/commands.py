@@ -1,7 +1,7 @@
 """The commands: words of the command line in, exit codes and text out; no logic of compiling.
 
 Exit codes: 0 success, 1 error in the program or one of its files, 2 usage error, 70 internal compiler error,
-130 Ctrl-C; `ktc run` gives the program's own. What needs the compiler or LLVM is imported where it is used: a build
+130 Ctrl-C; `ktc run` gives the program's own. The compiler and LLVM are imported where they are used: a build
 with nothing to do must not load them.
 """
 

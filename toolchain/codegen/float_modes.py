@@ -1,7 +1,7 @@
 """Floating-point modes in a kernel's LLVM text. Input: the text of a module. Output: the same with other flags.
 
-A mode holds for a kernel, or for one of its functions, with all that it calls. What such a function calls others may
-call too, so it gets copies of its own.
+A mode holds for a kernel, or for one of its functions, with all that it calls. Its callees may have other
+callers, so it gets copies of its own.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The host of a large program in several modules, which LLVM compiles side by side and the cache keeps one by one.
 
-Input: the functions that the host reaches. Output: which of them each module defines. What the time of LLVM grows with
-is the longest function after inlining, so this bounds the inlining, too: a function that one place calls joins its
+Input: the functions that the host reaches. Output: which of them each module defines. The time of LLVM grows with
+the longest function after inlining, so this bounds the inlining, too: a function that one place calls joins its
 caller only while both together are short enough. Where modules begin depends on the names of functions, not on their
 lengths, so a change inside of one function changes the text of its own module alone.
 """

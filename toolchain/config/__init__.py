@@ -1,7 +1,7 @@
 """Options and environment to one frozen `Config`. Nothing else reads the environment.
 
 Input: `Options`, unset ones None, as the command line gave them. Output: `Config`, every field concrete, targets as
-objects. What is slow to find out about this machine (its processor, its GPUs) is kept in the cache.
+objects. Facts about this machine that take long to find (its processor, its GPUs) are kept in the cache.
 """
 
 from ktc.base.library import stdlib_folder

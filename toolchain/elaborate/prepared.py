@@ -2,7 +2,7 @@
 
 Input: a program without mistakes, then its next version, with the same config. Output: the next version's `Program`, as
 `program.elaborate` would make it. The earlier version is elaborated under symbols of its own, so that nothing of it is
-taken for a part of the next one. What is found wrong here says too little: its author wants the words of an elaboration
+taken for a part of the next one. Errors found here say too little: their author wants the words of an elaboration
 that began with nothing.
 """
 

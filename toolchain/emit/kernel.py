@@ -1,8 +1,8 @@
 """One kernel through LLVM, in the process where this is called; `device` calls it in other processes.
 
-Input: the kernel's `ModuleText` and the requested kinds. Output: bytes by kind. What only some targets need, or
-`--check`, is imported where it is used: `device.workers_for` loads what the targets of
-a build need, once for all processes.
+Input: the kernel's `ModuleText` and the requested kinds. Output: bytes by kind. Modules for some targets
+or for `--check` only are imported where they are used: `device.workers_for` loads those for the targets of a build,
+once for all processes.
 """
 
 from collections.abc import Callable, Set

@@ -7,7 +7,7 @@ def blank_lines(statements: list[Statement]) -> list[int]:
     """Return the number of blank lines before each statement.
 
     Two around definitions of a module, one around those inside of others, as many as were there elsewhere up to that
-    number, none at the start of a block. What belongs to a definition, its comments and decorators, stays with it.
+    number, none at the start of a block. Comments and decorators of a definition stay with it.
     """
     counts = [0]
     defined: list[int] = []  # depths of the definitions around or before the statement

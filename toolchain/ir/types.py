@@ -43,7 +43,7 @@ CONSTANT_SPACE = 4
 @record
 class PointerType:
     """An untyped address; `space` is the language's address space number: 0 generic, 1 global, 3 shared, 4 constant,
-    5 local. What number a target uses for it is the target's business."""
+    5 local. Each target has its own numbers for them."""
 
     space: int = 0
 

@@ -156,7 +156,7 @@ class _Effects:
             case "consume":
                 return flow.Effect(gain=moved | part if statement.path else moved, lose=bits | made)
             case "require" | "result":
-                # What was reported once is taken as given from there on: one mistake, one message.
+                # A reported value counts as initialised from there on: one mistake, one message.
                 return flow.Effect(gain=bits, lose=moved | part)
         return None
 

@@ -2,7 +2,7 @@
 
 Input: a structured body and a function that says what each statement does to the facts of a pass (`Effect`). Output: a
 `Graph`, whose nodes are only the statements that matter, and for each node the facts before and after. A set of facts
-is one int, a bit for each. What the bits mean is the pass's business.
+is one int, a bit for each. Each pass gives the bits its meaning.
 
 The graph is built in program order, so a node's index is a topological order but for the edges back to a loop's head:
 sweeping in index order ends after about as many rounds as loops are nested.

@@ -28,7 +28,7 @@ class Uses:
         self.table = table
         self.derived: dict[int, tuple[int, ...]] = {}
         self.masks: dict[Local, int] = {}
-        # What has no `Declare` is in scope everywhere.
+        # A local without `Declare` is in scope everywhere.
         self.scope = sum(row.mask for local, row in table.rows.items() if local not in declared)
         self.last_temp = self.last_local = 0
         self.behind = {local.at.index: local for local in table.rows if local.at is not None}
@@ -117,7 +117,7 @@ class Uses:
                 return Effect(kill=bits)
             case "overwrite":
                 # A field of a whole that lives on: when it dies depends on all of it (`flow.replaced_early`).
-                # What is taken apart itself, but must die as a whole, waits until it is replaced.
+                # A value that is taken apart, but must die as a whole, waits until it is replaced.
                 waits = any(part.bound and row.at(part.path) & bits for part in row.local.parts)
                 return Effect(use=bits if waits and bits.bit_count() > 1 else 0, lead=bits)
         return Effect(use=whole | pinned, mentioned=(whole,))

@@ -1,9 +1,9 @@
 """Files to a `Package`: the main file at once, other modules when something asks for them.
 
 Input: the main file's path, the folders to search, the standard library's folder. Output: `Package`; `Package.find`
-reads and parses a module on its first use, so nothing that the program does not reach costs anything. What was read,
-and what was looked for in vain, is kept in `Package.reads`: a later build asks only whether these files are still the
-same.
+reads and parses a module on its first use, so nothing that the program does not reach costs anything. The files read,
+and the missing files that were looked for, are kept in `Package.reads`: a later build asks only whether these files
+are still the same.
 """
 
 import os

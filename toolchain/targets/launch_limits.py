@@ -55,7 +55,7 @@ def limits_of(target: Target) -> Limits:
     grid, block = _GRIDS[target.vendor]
     shared = max(target.shared_bytes, target.dynamic_shared_bytes) or _MANY
     if target.vendor == "cpu":
-        # What a kernel declares lies on the stack of the thread that runs its block.
+        # A kernel's arrays lie on the stack of the thread that runs its block.
         return Limits(target.name, grid, block, target.max_block_threads, _CPU_SHARED_BYTES, _MANY)
     static = target.shared_bytes or shared
     return Limits(target.name, grid, block, target.max_block_threads, shared, min(static, shared))

@@ -38,7 +38,7 @@ _PROCESSORS = (
 # Their numbers alone (`nvidia:90`, `100`) name the target with its generation's instructions, as in the reference.
 _IN_FULL = frozenset({"90", "100", "120"})
 
-# What the driver's own device library defines at load time.
+# Functions that the driver's own device library defines at load time.
 _DRIVER_FUNCTIONS = frozenset({"vprintf", "__assertfail", "malloc", "free"})
 
 _BOUNDS = {

@@ -80,8 +80,8 @@ def format_command(
     kept, and a file is written only if its syntax tree is the same as before. `# fmt: off` to `# fmt: on`, and lines
     with `# fmt: skip`, are left alone.
 
-    With --migrate only what edition 2026 writes otherwise changes: comments and layout stay. What cannot be rewritten
-    safely is listed, a line each.
+    With --migrate only forms that edition 2026 writes otherwise change: comments and layout stay. Places that cannot be
+    rewritten safely are listed, a line each.
     """
     if target is not None:
         return _migrate(paths, Options(Path(), search=search, edition=edition), checks, shows, quiet)

@@ -124,7 +124,7 @@ def _found(paths: Sequence[Path], selection: str, edition: Edition | None) -> tu
         is_folder = Path(file).is_dir()
         for path in sources([Path(file)]):
             is_test = not is_folder or path.name.startswith(PREFIX)
-            # What is wrong with other files is no matter of their tests.
+            # Errors in other files are no matter of their tests.
             cases = discover(path, sink if is_test else Sink(), is_test, edition)
             try:
                 cases = [one for one in cases if _is_chosen(f"{path}::{one.name}", one.name, name, selection)]

@@ -1,8 +1,8 @@
 """ktc's kernel library as operators of PyTorch: for tensors of the CPU and of NVIDIA's GPUs.
 
 They are functions as torch's own are, and registered with `torch.library` under `torch.ops.ktc`: they have gradients,
-go through `torch.compile` without a graph break, run in the current stream, and can be captured in CUDA graphs. What a
-call needs is compiled at its first use, and kept in ktc's cache.
+go through `torch.compile` without a graph break, run in the current stream, and can be captured in CUDA graphs. A
+call's kernels are compiled at their first use, and kept in ktc's cache.
 """
 
 try:

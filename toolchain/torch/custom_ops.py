@@ -88,7 +88,7 @@ class CustomOp:
     """An operator of a package, with values for some of its parameters.
 
     Attributes:
-        overload: what torch has registered, `torch.ops.ktc_custom.…`.
+        overload: the registered overload of torch, `torch.ops.ktc_custom.…`.
     """
 
     def __init__(self, op: RegisteredOp, settings: _Settings, values: tuple[tuple[str, str], ...] = ()) -> None:

@@ -1,7 +1,7 @@
 """Operators as torch has them: a schema, an implementation for CPU and CUDA, shapes without data, a gradient.
 
-Output: objects that are called as functions. What a call needs besides addresses depends on the shapes, strides and
-types of its tensors and on its options only. It is a plan, made and checked once and found again by them.
+Output: objects that are called as functions. A call's launches depend, but for addresses, on the shapes, strides and
+types of its tensors and on its options only. They are a plan, made and checked once and found again by these.
 """
 
 from collections.abc import Callable

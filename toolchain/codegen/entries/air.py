@@ -94,7 +94,7 @@ def _argument(body: Operations, kind: Type, space: int, parameter: str) -> str:
 
 def _buffer(number: int, name: str, kind: Type, space: int, is_pointer: bool) -> str:
     access = "air.read_write" if space == _DEVICE else "air.read"
-    # What a pointer points to is not in its type: bytes.
+    # A pointer's type does not tell the type of its target: bytes.
     size, align = (1, 1) if is_pointer else (size_of(kind), align_of(kind))
     return (
         f'!{{i32 {number}, !"air.buffer", !"air.location_index", i32 {number}, i32 1, !"{access}", '

@@ -1,7 +1,7 @@
 """Kernels whose blocks wait for one another, on the CPU device: the threads of a cluster's blocks take turns.
 
 Input: a kernel whose threads are coroutines (`coroutine_kernels`), with some of `targets.cpu.GROUPING_INTRINSICS`.
-Output: text of its entry. What is a cluster here is a group of blocks that the launch or the kernel names: those of a
+Output: text of its entry. A cluster here is a group of blocks that the launch or the kernel names: those of a
 cluster, all of a cooperative launch, or a single block. The groups are counted with x fastest; those run whose first
 block has a number from `first` to `last` - 1. A thread goes on until it stops. Lanes that wait for their warp go on
 when none of it runs or yields any more, threads at the block's barrier when none of the block does. Who yields goes on

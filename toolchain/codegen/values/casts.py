@@ -55,7 +55,7 @@ def _target_function(
     bits, kind = max(want.bits, 32), types.value(have)
     if have.bits < 32:
         value, kind = new(f"fpext {kind} {value} to float"), "float"
-    # What is narrower is cut from a signed number of 32 bits.
+    # A narrower number is cut from a signed number of 32 bits.
     word = ("" if signed or want.bits < 32 else "u") + ("i" if bits == 32 else "ll")
     name = target.saturating_cast.format("d" if kind == "double" else "f", word)
     made = new(f"call i{bits} @{name}({kind} {value})")

@@ -1,8 +1,8 @@
 """The compiled and elaborated parts of the standard library that the cache holds.
 
 Input: a `Config`. Output: the `Library`, and the objects of what is compiled. Two entries of the cache hold it, and
-each is replaced as a whole: builds at the same time, a crash or a sweep leave an older one, or none. What a build adds
-is joined with what others have added meanwhile. LLVM is not loaded here: `library_archive` compiles what is missing.
+each is replaced as a whole: builds at the same time, a crash or a sweep leave an older one, or none. The additions of
+a build are joined with those of others meanwhile. LLVM is not loaded here: `library_archive` compiles what is missing.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """Speculative elaboration: a declaration is elaborated by itself, and only the errors that are certain are kept.
 
 A message counts if it is about an archetype, or if nothing in the declaration depends on such a constant, or if other
-constants show the same. What an arm of `@parameter if` that no instance takes shows must be the same word for word.
+constants show the same. Errors in an arm of `@parameter if` that no instance takes must be the same word for word.
 """
 
 import re

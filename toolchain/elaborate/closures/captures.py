@@ -4,7 +4,7 @@ A kernel has no function around it where it runs: its captures become arguments,
 environments itself.
 
 An environment is an array of addresses in the frame of the function around: of variables, and of the environments of
-other closures. It is passed as an argument. What stands in it is known when the nested function has been elaborated.
+other closures. It is passed as an argument. Its content is known when the nested function has been elaborated.
 """
 
 from ktc.base.records import replace

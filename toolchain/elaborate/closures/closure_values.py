@@ -1,7 +1,7 @@
 """Closures of edition 2026: values of a struct of their own, whose fields are the captured variables.
 
 Input: a nested function or a lambda with its list of captures. Output: a function, if it captures nothing; else a place
-with the closure. What is captured by reference is a pointer with the variable's origin, so that the closure keeps the
+with the closure. A capture by reference is a pointer with the variable's origin, so that the closure keeps the
 variable alive as any other value with pointers does; what is captured by value is copied or moved when the closure is
 made, and the closure owns it. A call runs the method `__call__`, in whose body captured names stand for the fields.
 """

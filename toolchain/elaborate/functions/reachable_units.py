@@ -1,8 +1,8 @@
 """The unit of what a program reaches, and the units of library functions that are compiled apart from it.
 
-A function of the library's archive (`instances/library_archive.py`) is declared where it is called. What the archive
-lacks of such functions has a unit for each (`Unit.apart`), with the short functions that it needs and nothing else of
-the archive: LLVM makes the same code of it, whatever program came to need it first.
+A function of the library's archive (`instances/library_archive.py`) is declared where it is called. Each such
+function that the archive lacks has a unit of its own (`Unit.apart`), with the short functions that it needs and nothing
+else of the archive: LLVM makes the same code of it, whatever program came to need it first.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
 """The library's archive: what of the standard library is compiled and elaborated once and not in each build.
 
 A seed program that uses the library as programs do (`Seed`) decides its contents; a list beside the library
-has the result, so that no build elaborates the seed. Programs fill the archive: what one of them needs of the list and
-the archive lacks is elaborated and compiled with it, and kept. What depends on the program (its targets, places in its
-source) or could be a part of its loops (short functions, which LLVM should see) is not on the list.
+has the result, so that no build elaborates the seed. Programs fill the archive: listed functions that one
+of them needs and the archive lacks are elaborated and compiled with it, and kept. Functions that depend on the program
+(its targets, places in its source) or could be a part of its loops (short ones, which LLVM should see) are not listed.
 """
 
 from collections.abc import Mapping, Set

@@ -1,7 +1,7 @@
 """References that would outlive what they point into.
 
 Input: a function's result, or a value stored behind one of its arguments. Output: an error, if it surely points into a
-variable of the function itself, which ends with it. What only may point there is let through.
+variable of the function itself, which ends with it. A value that only may point there is let through.
 """
 
 from ktc.diag.codes import Code

@@ -1,7 +1,7 @@
 """The primitives as packages spell them: attributes, types and operations of the reference's dialects.
 
 Input: the text after `__mlir_attr`, `__mlir_type` and `__mlir_op`. Output: the primitive of the closed tables
-that it means. What none of them means is reported by its name.
+that it means. A text that means none of them is reported by its name.
 """
 
 import re

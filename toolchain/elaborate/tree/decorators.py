@@ -183,7 +183,7 @@ def _is_of_program(module: ModuleInfo, name: str) -> bool:
 
 
 def _check_of_argument(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
-    """Report metadata of an argument that is none. What they say (`nvvm.grid_constant`) holds for all kernels."""
+    """Report metadata for a name that is no argument; metadata such as `nvvm.grid_constant` holds for all kernels."""
     given = decorator.value.args if isinstance(decorator.value, ast.Call) else ()
     if not given:
         sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), f"'@{_ARGUMENT}' names an argument"))

@@ -14,8 +14,8 @@ from ktc.syntax import ast
 
 COPY, MOVE, END = "__copyinit__", "__moveinit__", "__del__"
 ROLES = {"__deinit__": END, "__getitem_param__": "__getitem__", "__getattr_param__": "__getattr__"}
-"""Methods that have another name in the elaborator, wherever they are named. What is asked for in brackets or behind a
-dot is a parameter of the last two, whose names edition 2025 does not have."""
+"""Methods that have another name in the elaborator, wherever they are named. The index or the
+member is a parameter of the last two, whose names edition 2025 does not have."""
 
 BY_KEYWORD = {"copy": COPY, "move": MOVE}
 """Roles of the constructors whose only argument has one of these names and is given by name."""

@@ -162,7 +162,7 @@ def make(elab: Elaboration, name: str, given: tuple[object, ...]) -> PrimTy:
             assert isinstance(space, int)
             return PrimTy(name, args, types.PointerType(space))
         case "!pop.array":
-            # What has no elements takes no place, so that what is around it can be its other field alone.
+            # An array without elements takes no place, so that a struct with it can be its other field alone.
             count, item = args
             assert isinstance(count, int) and isinstance(item, Ty)
             ir = types.ArrayType(struct_types.ir_type(elab, item), count) if count else types.UNIT

@@ -1,6 +1,6 @@
 """AIR text to the bitcode that Apple's compilers read: LLVM 14's, with typed pointers.
 
-Input: typed text, as `text` writes it. Output: bitcode without the wrapper. What only helps an optimiser is left out
+Input: typed text, as `text` writes it. Output: bitcode without the wrapper. Hints for an optimiser are left out
 (names of values, attachments, most attributes): the back end that reads this begins with code that is optimised.
 
 Source: LLVM 14, `BitcodeWriter.cpp` and `LLVMBitCodes.h`.

@@ -1,7 +1,7 @@
 """Types, constants and operands of AIR text as records of LLVM 14's bitcode.
 
-Input: pieces of typed text ("float addrspace(1)*", "[2 x i8] zeroinitializer"). Output: numbers in two tables. What an
-instruction uses is a `Ref`, for the numbers of values are known only when every constant is.
+Input: pieces of typed text ("float addrspace(1)*", "[2 x i8] zeroinitializer"). Output: numbers in two tables. An
+operand is a `Ref`, for the numbers of values are known only when every constant is.
 
 Source: LLVM 14, `LLVMBitCodes.h` and `BitcodeWriter.cpp`.
 """

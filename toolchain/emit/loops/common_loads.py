@@ -6,8 +6,8 @@
     two:     %y = load float, ptr %q                   one:
                                                        two:     (%y is %x)
 
-where %q is the same address in other words: LLVM compares instructions as they are written. What threads of one warp
-would do one side after the other, all of them do at once.
+where %q is the same address in other words: LLVM compares instructions as they are written. The threads of a warp
+would run one side after the other; now all of them run the common part at once.
 """
 
 from ktc.emit.llvm_text.functions import Block

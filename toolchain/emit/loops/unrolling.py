@@ -80,7 +80,7 @@ def _repeat(block: Block) -> bool:
         return False
     turn = {phi.name: _from(phi, block.name) for phi in phis}
     own = {one.name for one in block.instructions} - {""}
-    # What is used after the loop keeps its name: it is the last turn that has it.
+    # A value used after the loop keeps its name, which the last iteration has.
     lines, now = _turns(block, turn, times, _indices(block, branch[0]))
     last = {name: made for made, name in now.items() if made in own and made not in turn}
     names = {_again(one, 0): one for one in turn} | last

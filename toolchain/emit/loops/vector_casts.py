@@ -62,7 +62,7 @@ class _Cast:
         return f"splat ({self.float} 0x{struct.pack('>d', value).hex().upper()})"
 
     def _clamped(self) -> list[str]:
-        """Both bounds are numbers of the type: the value is brought between them. What is no number becomes the least,
+        """Both bounds are numbers of the type: the value is brought between them. NaN becomes the least,
         which is right for unsigned integers."""
         kind, value = self.kind, self.value
         low, high = self._splat(float(self.least)), self._splat(float(self.most))

@@ -1,7 +1,7 @@
 """C functions and LLVM intrinsics in the interpreter: two closed tables.
 
-Input: memory, argument types, plain arguments and the result's type. Output: a plain value, or None for void. What is
-in neither table cannot run at compile time.
+Input: memory, argument types, plain arguments and the result's type. Output: a plain value, or None for void. Other
+functions cannot run at compile time.
 """
 
 import math

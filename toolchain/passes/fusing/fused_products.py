@@ -58,7 +58,7 @@ def run(functions: Mapping[str, Function]) -> dict[str, Function]:
 
 
 class _Fuser:
-    """Rewrites a body. What is known of variables holds within a list of statements: LLVM fuses within a block.
+    """Rewrites a body. Facts about variables hold within a list of statements: LLVM fuses within a block.
 
     Attributes:
         products: the values of variables, loads and calls that are products.

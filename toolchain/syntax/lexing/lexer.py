@@ -109,7 +109,7 @@ class Lexer:
         )
         ends = (")", "]", "raises", "capturing")
         self.before_effects = frozenset((self.name, *self.effects.values(), *(self.words[w] for w in ends)))
-        # What may follow `^` when it is the operator: the first token of an operand.
+        # Tokens after `^` when it is the operator: the first of an operand.
         operands = ("(", "[", "{", "-", "+", "~", "True", "False", "None", "...")
         literals = (self.name, self.integer, self.floating, self.string)
         self.operand = frozenset((*literals, *(self.words[w] for w in operands)))

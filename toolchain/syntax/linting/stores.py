@@ -8,7 +8,7 @@ Input: a function. Output: the odd stores, in the order of the text.
 
 It is asked backwards which variables are still read. Only variables are looked at that have one declaration, and to
 which nothing else may point: none that a nested function mentions, that a `ref` or a loop binds, or that is given to a
-call whose result is kept. What a `with` mentions is left alone too.
+call whose result is kept. Variables in the head of a `with` are left alone too.
 """
 
 from collections import Counter

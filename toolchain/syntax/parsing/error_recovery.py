@@ -12,7 +12,7 @@ from ktc.syntax.lexing.lex_error import LexError
 from ktc.syntax.lexing.lexer import Lexer, Tokens
 
 _CLAUSES = ("elif", "else", "except", "finally")
-# What stands for the head of a block, so that its block can be looked at.
+# Stands for the head of a block, so that its block can be checked.
 _HEADS = {
     "if": ("if", "", ":"), "elif": ("elif", "", ":"), "else": ("elif", "", ":"), "with": ("if", "", ":"),
     "while": ("while", "", ":"), "for": ("while", "", ":"), "try": ("try", ":"), "except": ("except", ":"),

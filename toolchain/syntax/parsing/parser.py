@@ -1,7 +1,7 @@
 """One file's text to its `ast.Module`, from the cache if it was parsed before.
 
-`parse` is the entry. It never raises on what a user wrote: everything wrong is a `Diagnostic` in the sink. What does
-the work is imported only when a text is new: a build that has changed one file unpickles the others.
+`parse` is the entry. It never raises for a user's text: every error is a `Diagnostic` in the sink. The driver of
+the grammar is imported only when a text is new: a build that has changed one file unpickles the others.
 """
 
 import gc

@@ -1,8 +1,8 @@
 """The program that runs the tests of one file, and what it says while it runs.
 
 The program takes the numbers of the tests that it shall run. It announces each on standard output with lines that start
-with `MARK`: `start N`, then `passed N NANOSECONDS`, or `failed N NANOSECONDS` and the error's text up to `end N`. What
-stands between is the test's own output; a test without an end has brought the program down.
+with `MARK`: `start N`, then `passed N NANOSECONDS`, or `failed N NANOSECONDS` and the error's text up to `end N`. The
+text between is the test's own output; a test without an end has brought the program down.
 """
 
 import os

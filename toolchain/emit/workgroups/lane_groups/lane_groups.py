@@ -225,7 +225,7 @@ class _Planner:
         if not self._is_internal(name):
             return 0
         block, one = self.graph.values[name]
-        # What a loop sets is another value in its next iteration, which other lanes may have begun.
+        # A value set in a loop is another one in its next iteration, which other lanes may have begun.
         if any(block in loop and item_loop.part.head not in loop for loop in self.loops.values()):
             return _NEVER
         if name not in self.lane_group.varying:
