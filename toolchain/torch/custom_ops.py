@@ -243,7 +243,7 @@ def _literal(value: object) -> str:
 
 
 def _key(tensor: torch.Tensor, dynamic: bool) -> tuple[object, ...]:
-    """Return what the program for a tensor depends on."""
+    """Return the key of the program for a tensor: the properties that it is compiled for."""
     alignment = tensor.data_ptr() % _MOST_ALIGNMENT
     if dynamic:
         return tensor.dim(), tensor.dtype, alignment
