@@ -6,6 +6,7 @@ where its arguments begin.
 
 import re
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.elaboration import Body
@@ -58,6 +59,8 @@ def caller_location(body: Body, calls: int) -> tuple[str, int, int]:
     body.site.set_location_read(True)
     span, at = body.frame.span, body.frame.instance
     for _ in range(calls):
+        if at is not None and not at.fn.reads_call_location and at.fn.module.edition is Edition.Y2026:
+            break  # its calls are not told apart there: the place is in the function itself
         if at is None or not at.fn.reads_call_location:
             name = at.fn.name if at is not None else "this"
             text = f"where '{name}' is called is not known: only of a function with '@always_inline' that asks for it"

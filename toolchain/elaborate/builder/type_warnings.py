@@ -13,7 +13,7 @@ from ktc.syntax import ast
 _INTENTIONAL = (ast.Transfer, ast.Walrus, ast.NoneLit)
 """Expressions that are statements for what they do."""
 
-_DISCARDABLE = ("NoneType", "PythonObject")
+_DISCARDABLE = ("NoneType", "PythonObject", "Never")
 """Types of the library whose values nobody needs to use: every call of a Python object returns one."""
 
 

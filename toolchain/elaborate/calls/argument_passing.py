@@ -114,6 +114,8 @@ def emit_call_with(
             made.access_paths = of_result(body, signature, values)
     elif points and isinstance(made, Place) and made.local is not None:
         body.facts.note_paths(made.local, of_result(body, signature, values))
+    if well_known.is_never(signature.result_ty):
+        body.emit(nodes.Unreachable())
     if isinstance(made, Place) and made.local is not None:
         body.facts.note_call((made.local, values))
     return made

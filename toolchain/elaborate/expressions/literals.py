@@ -26,10 +26,12 @@ from ktc.elaborate.model.types import (
     FunctionTy,
     FunctionValue,
     Opaque,
+    ParameterArgument,
     ParameterPack,
     StructTy,
     TraitTy,
     UnboundParameter,
+    is_symbolic,
 )
 from ktc.elaborate.model.values import Arg, Place, Result, RValue, Val, Var
 from ktc.elaborate.resolve import modules
@@ -238,15 +240,26 @@ def _function_type(body: Body, node: ast.FunctionType) -> FunctionTy:
     args = [a for a in node.args if a.convention != "out"]
     if node.params or any(a.type is None or a.kind in ("star", "starstar") for a in args):
         return FunctionTy(tuple(("", None) for _ in args), None, raises, effects, syntax=node)
-    kinds = tuple((convention_of(a), members.type_part(body, a.type)) for a in args)
+    kinds = tuple((convention_of(a), _open_part(body, a.type)) for a in args)
     written = node.result or next((a.type for a in node.args if a.convention == "out"), None)
-    result = members.type_part(body, written) if written is not None else well_known.library_type(body.elab, "NoneType")
+    result = _open_part(body, written) if written is not None else well_known.library_type(body.elab, "NoneType")
+    parts = [kind for _, kind in kinds] + [result]
+    if None in parts and not any(map(is_symbolic, parts)):
+        raise Symbolic
     ref = None
     if node.result_ref is not None:
         ref = True
     error = members.type_part(body, node.error) if node.error is not None else None
     error = None if error is well_known.error_type(body.elab) else error
     return function_types.function_type(body.elab, kinds, result, raises, effects, tuple(args), ref, error)
+
+
+def _open_part(body: Body, node: ast.Expr | None) -> ParameterArgument:
+    """Return a type in a function type, None for one that is known when other parameters are: `P.Item` of an open P."""
+    try:
+        return members.type_part(body, node)
+    except Symbolic:
+        return None
 
 
 def integer(body: Body, node: ast.IntLit) -> ConstValue:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from ktc.diag.codes import Code
+from ktc.elaborate.builder import partial_moves, place_operations
 from ktc.elaborate.calls import call_lowering
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
@@ -31,7 +32,7 @@ def arg(body: Body, node: ast.Expr) -> Arg:
 
 
 def unpack_variadic(body: Body, value: Place | RValue, node: ast.Node) -> Place | RValue | PackValue:
-    """Turn `*args` into the values of a pack."""
+    """Turn `*args` into the values of a pack; those of `*args^` are moved out of it."""
     ty = value.ty
     assert isinstance(ty, StructTy)
     pack = well_known.pack_items(body.elab, ty)
@@ -55,6 +56,12 @@ def unpack_variadic(body: Body, value: Place | RValue, node: ast.Node) -> Place 
                 True,
             )
         )
+    if isinstance(value, Place) and value.owned and value.local is not None:
+        items = [
+            place_operations.take_place(body, item.ty, item.pointer, body.at(node)) if isinstance(item, Place) else item
+            for item in items
+        ]
+        partial_moves.mark(body, "consume", value, body.at(node))
     return PackValue(tuple(items))
 
 

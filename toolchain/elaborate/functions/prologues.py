@@ -136,7 +136,7 @@ def _described(elab: Elaboration, body: Body, params: list[tuple[str, types.Type
 
 def _end_of_body(elab: Elaboration, body: Body, instance: Instance) -> None:
     signature = instance.signature
-    if signature.result == "none" or body.flow.out_var is not None:
+    if (signature.result == "none" and not well_known.is_never(signature.result_ty)) or body.flow.out_var is not None:
         body.flow.set_exit_span(None)
         body.frame.set_span(instance.fn.span())
         exits.leave(body, None)

@@ -87,7 +87,8 @@ def error_type(elab: Elaboration) -> StructTy:
 
 
 def is_never(ty: Ty | None) -> bool:
-    """Return whether a type is `Never`, which has no values: a function that raises it does not raise."""
+    """Return whether a type is `Never`, which has no values: a function that raises it does not raise, and one that
+    returns it does not return."""
     return isinstance(ty, StructTy) and ty.info.module.is_library and ty.info.name == "Never"
 
 
