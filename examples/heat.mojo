@@ -35,8 +35,12 @@ def step(old: Plate, new: Plate):
 
 def main() raises:
     var ctx = DeviceContext()
-    var first = ctx.enqueue_create_buffer[DType.float32](layout.size())
-    var second = ctx.enqueue_create_buffer[DType.float32](layout.size())
+    var first = ctx.enqueue_create_buffer[DType.float32](
+        comptime(layout.size())
+    )
+    var second = ctx.enqueue_create_buffer[DType.float32](
+        comptime(layout.size())
+    )
     first.enqueue_fill(0)
     with first.map_to_host() as host:
         for row in range(SIZE):
@@ -62,7 +66,7 @@ def main() raises:
         print("temperature in the middle row, every sixteenth point:")
         for column in range(0, SIZE, 16):
             print(" ", round(host[(SIZE // 2) * SIZE + column], 2))
-        for i in range(layout.size()):
+        for i in range(comptime(layout.size())):
             picture.pixels[i] = UInt8(host[i])
     if len(argv()) > 1:
         write_image(String(argv()[1]), picture)

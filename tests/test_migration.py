@@ -143,6 +143,56 @@ def test_a_stray_form_has_a_fix(program_cache: Path, tmp_path: Path) -> None:
     assert "    comptime for i in range(N):" in path.read_text("utf-8")
 
 
+STRAY = {
+    "raises": ("def f():\n    raise Error()\n", "def f() raises:\n    raise Error()\n"),
+    "captures": (
+        "def f():\n    var x = 1\n    def g():\n        print(x)\n    g()\n",
+        "def f():\n    var x = 1\n    def g() {imm x}:\n        print(x)\n    g()\n",
+    ),
+    "closure": (
+        "from std.algorithm import vectorize\n\ndef f():\n    var x = 0\n    def g[w: Int](i: Int) {mut x}:\n"
+        "        x += w\n    vectorize[g, 4](10)\n",
+        "from std.algorithm import vectorize\n\ndef f():\n    var x = 0\n    def g[w: Int](i: Int) {mut x}:\n"
+        "        x += w\n    vectorize[4](10, g)\n",
+    ),
+    "list": (
+        "def f():\n    var l = [1]\n    l.append(2)\n    var m = List[Int](1, 2)\n    print(m.capacity)\n",
+        "def f():\n    var l: List[Int] = [1]\n    l.append(2)\n    var m: List[Int] = [1, 2]\n"
+        "    print(m.capacity())\n",
+    ),
+    "text": (
+        "def f(s: String, x: Int):\n    print(len(s), s[0], s[0:2], f'{x:>4}')\n",
+        "from std.collections.string.format import format_value\n\n\ndef f(s: String, x: Int):\n"
+        "    print(s.byte_length(), s[byte=0], s[byte=0:2], t'{format_value[\">4\"](x)}')\n",
+    ),
+    "elementwise": (
+        "from max.algorithm.functional import elementwise\nfrom std.utils import IndexList\n\ndef f() raises:\n"
+        "    @__parameter\n    def g[w: Int, rank: Int, alignment: Int = 1](i: IndexList[rank]) capturing:\n"
+        "        print(i[0])\n    elementwise[g, 4](IndexList[2](3, 4))\n",
+        "from max.gpu.host import DeviceContext\nfrom std.utils.coord import Coord, coord_to_index_list\n"
+        "from max.algorithm.functional import elementwise\nfrom std.utils import IndexList\n\ndef f() raises:\n"
+        "    @__parameter\n    def g[w: Int, alignment: Int = 1](coord: Coord) capturing:\n"
+        "        var i = coord_to_index_list(coord)\n        print(i[0])\n"
+        '    elementwise[g, 4](Coord(3, 4), DeviceContext(api="cpu"))\n',
+    ),
+}
+"""Forms of edition 2025 in texts of edition 2026, and what `ktc check --fix --unsafe-fixes` makes of them."""
+
+
+def test_stray_forms_are_repaired_by_their_types(program_cache: Path, tmp_path: Path) -> None:
+    """What only types tell is repaired too, and what stands elsewhere than the error."""
+    for name, (text, _) in STRAY.items():
+        (tmp_path / f"{name}.mojo").write_text(text)
+    files = [str(tmp_path / f"{name}.mojo") for name in STRAY]
+    done = run_ktc(
+        ["check", "--edition", "2026", "-W", "none", "--fix", "--unsafe-fixes", "-j", "1", *files],
+        program_cache, tmp_path,
+    )  # fmt: skip
+    assert done.stderr == ""
+    for name, (_, wanted) in STRAY.items():
+        assert (tmp_path / f"{name}.mojo").read_text() == wanted, name
+
+
 def test_check_and_diff_write_nothing(program_cache: Path, tmp_path: Path) -> None:
     """`--check` says which files would change and fails, `--diff` shows the changes."""
     path = tmp_path / "old.kpy"

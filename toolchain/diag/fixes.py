@@ -18,9 +18,11 @@ _QUOTED = re.compile(r"'([^']+)'")
 _WORD = re.compile(r"[^\W\d]\w*\Z")
 _IN_PLACE = "write '_' in its place"
 _OF_TEXT = (Code.SYNTAX_ERROR, Code.INVALID_LITERAL)
+_PREFIXED = re.compile(r"write '([rR]?t['\"]+)'")
+_UNCALLED = re.compile(r"write '(\w+)\(\.\.\.\)'")
 _POPS = re.compile(r"write '(_ = .*\.pop\(.*\))'")
 _NAMED = re.compile(r"the name is '(\w+)'")
-_CALLED = re.compile(r"the type is called '(\w+)'|write '(True|False|None)'")
+_CALLED = re.compile(r"the type is called '(\w+)'(?:;.*)?|write '(True|False|None)'")
 _FROM_MODULE = re.compile(r"write '(\w+)(?:\(\))?', from the module '([\w.]+)'")
 _QUOTIENT = re.compile(r"(?<=[^/])/(?=[^/])")
 
@@ -66,6 +68,8 @@ def fixes(diagnostic: Diagnostic) -> list[Fix]:
         return [Fix(f"write '{one}'", (Edit(place, one),), False) for one in _QUOTED.findall(found[1])] if place else []
     if (found := _WRITTEN_AROUND.match(help)) is not None:
         return [Fix(f"convert to '{found[1]}'", (Edit(span, f"{found[1]}({_text(span)})"),), False)]
+    if diagnostic.code is Code.WRONG_EDITION and (found := _PREFIXED.fullmatch(help)) is not None:
+        return [Fix("write a template string", (Edit(span, found[1]),), True)]
     found = _RENAMED.fullmatch(help) if diagnostic.code is Code.WRONG_EDITION else None
     if found is not None and (place := _last_word(span)) is not None and "." not in found[1]:
         return [Fix(f"write '{found[1]}'", (Edit(place, found[1]),), True)]
@@ -86,6 +90,8 @@ def _of_habit(diagnostic: Diagnostic, span: Span) -> Fix | None:
         return Fix(f"write '{name}'", (Edit(span, name),), True)
     if diagnostic.code is Code.UNDEFINED_NAME and (found := _FROM_MODULE.fullmatch(help)) is not None:
         return Fix(f"write '{found[1]}'", (Edit(span, found[1]), *_import(source, found[2], found[1])), False)
+    if (found := _UNCALLED.fullmatch(help)) is not None and text.endswith(f".{found[1]}"):
+        return Fix("call it", (Edit(Span(source, span.end, span.end), "()"),), False)
     if help.startswith("write '//'") and len(_QUOTIENT.findall(text)) == 1:
         return Fix("write '//'", (Edit(span, _QUOTIENT.sub("//", text)),), False)
     return None

@@ -8,9 +8,9 @@ from typing import Any
 
 from ktc import config as configs
 from ktc.base.version import VERSION
+from ktc.config import Options
 from ktc.config.format_style import BadFormatTable, FormatStyles
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink
-from ktc.diag.fixes import fixes
 from ktc.diag.source import Source, Span
 from ktc.formatting.formatter import format_source
 from ktc.lsp import changes, completion, incomplete_input, queries, symbols
@@ -19,6 +19,7 @@ from ktc.lsp.facts import Declared, Fact
 from ktc.lsp.positions import Lines, word_at
 from ktc.syntax import ast
 from ktc.syntax.parsing.parser import parse
+from ktc.tools.checks.edition_fixes import EditionFixes
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
@@ -226,13 +227,14 @@ def code_actions(server: Server, document: Document, selection: lsp.Range) -> li
     found = document.shown if document.module is not None else server.ktc.analyse(document).diagnostics
     actions = []
     uri = from_fs_path(document.path) or document.path
+    edition_fixes = EditionFixes(Options(Path(), accelerators="cpu"), server.ktc.overlays())
     for one in found:
         own = _range(document, one.span)
         if one.span is None or one.span.source.path != document.path:
             continue
         if own.start.line > selection.end.line or own.end.line < selection.start.line:
             continue
-        for fix in fixes(one):
+        for fix in server.ktc.run(partial(edition_fixes.of, one)):
             changes = [
                 lsp.TextEdit(span_range(document.lines, edit.span.start, edit.span.end), edit.text)
                 for edit in fix.edits

@@ -3,6 +3,7 @@
 Input: paths. Output: `Migrated`, one for each; nothing is written.
 """
 
+import contextlib
 import gc
 import os
 import re
@@ -29,6 +30,7 @@ from ktc.syntax import ast
 from ktc.syntax.edition_evidence import LIBRARY_MODULES
 from ktc.syntax.edition_names import read
 from ktc.syntax.editions import SUFFIXES, assign
+from ktc.syntax.lexing.lex_error import LexError
 from ktc.syntax.loader import read_source
 from ktc.syntax.parsing.lalr import Parser
 from ktc.syntax.parsing.tables import Tables
@@ -116,63 +118,89 @@ def _released(many: Sequence[_T]) -> Iterator[_T]:
             gc.collect()
 
 
-def changes_of(source: Source, options: Options, tables: Tables, library: Path) -> tuple[Changes | None, bool]:
-    """Return the changes of a text that is read in edition 2026, and whether it is right in edition 2025.
+def changes_of(
+    source: Source, options: Options, tables: Tables, library: Path, texts: Mapping[str, Source] | None = None
+) -> tuple[Plan | None, bool]:
+    """Return a text that is read in edition 2026 with its changes, and whether it is right in edition 2025.
 
-    Where it is not, these are the changes that need no types; None for a text that cannot be read at all.
+    Where it is not, its types are those that edition 2026 tells, as far as its errors let it; None for a text that
+    cannot be read at all.
+
+    Args:
+        texts: those that stand for files.
     """
-    planned = _planned(Path(source.path), options, tables, library, is_2025=True)
-    if planned.changes is not None:
-        return planned.changes, True
+    path = Path(source.path)
+    planned, _ = _plan(path, source, options, tables, library, texts or {})
+    if planned is not None:
+        return planned, True
     parser = Parser(tables, Source(source.path, source.text, edition=_NEW), Sink())
     parser.module()
-    if len(parser.pieces) != 1:
+    reading = _read_mixed(source.text, parser.pieces[0], tables) if len(parser.pieces) == 1 else None
+    if reading is None:
         return None, False
-    reading = Reading(source.text, parser.pieces[0], tables, Edition.Y2026)
-    own = _own_modules(Path(source.path), Edition.Y2026)
+    recorder = Recorder()
+    new = Source(source.path, source.text, edition=_NEW)
+    check_file(replace(options, edition=None), path, Sink(), {**(texts or {}), os.path.abspath(path): new}, recorder)
+    recorder.finish()
+    facts = recorder.files.get(source.path, Facts())
+    own = _own_modules(path, Edition.Y2026)
     plan = Plan(
-        source.path, reading, Facts(), Changes(source.text), frozenset(), library, read(library), own,
-        prelude=_prelude(library),
+        source.path, reading, facts, Changes(source.text), frozenset(), library, read(library), own,
+        prelude=_prelude(library), is_mixed=True,
     )  # fmt: skip
     fill(plan)
-    return plan.changes, False
+    return plan, False
 
 
-def _planned(
-    path: Path, options: Options, tables: Tables, library: Path, is_2025: bool = False
-) -> Migrated:  # fmt: skip
+def _read_mixed(text: str, module: ast.Module, tables: Tables) -> Reading | None:
+    """Return a text of edition 2026 with forms of edition 2025; None if its tokens are of neither edition."""
+    for edition in (Edition.Y2026, Edition.Y2025):
+        with contextlib.suppress(LexError):
+            return Reading(text, module, tables, edition)
+    return None
+
+
+def _planned(path: Path, options: Options, tables: Tables, library: Path) -> Migrated:
     """Return the new text of one file, not checked yet."""
     sink = Sink()
     source = read_source(path, sink, False, {})
     if source is None:
         return Migrated(path, None, errors=tuple(sink.diagnostics))
     assign(source, options.edition)
-    if not is_2025 and source.edition is not None and source.edition.edition is Edition.Y2026:
+    if source.edition is not None and source.edition.edition is Edition.Y2026:
         return Migrated(path, source, source.text)
-    recorder, found = Recorder(), Sink()
-    old = Source(source.path, source.text, edition=_OLD)
-    checked = check_file(replace(options, edition=None), path, found, {os.path.abspath(path): old}, recorder)
-    errors = tuple(one for one in found.diagnostics if one.severity is Severity.ERROR)
-    if errors or checked.package is None:
+    plan, errors = _plan(path, source, options, tables, library, {})
+    if plan is None:
         new = Source(source.path, source.text, edition=_NEW)
         if not _errors(
             path, options, {os.path.abspath(path): new}
         ):  # nothing in it tells that it is of edition 2026 already
             return Migrated(path, source, source.text)
         return Migrated(path, source, errors=errors)
+    return Migrated(path, source, plan.changes.applied(), changes=plan.changes)
+
+
+def _plan(
+    path: Path, source: Source, options: Options, tables: Tables, library: Path, texts: Mapping[str, Source]
+) -> tuple[Plan | None, tuple[Diagnostic, ...]]:
+    """Return a text with its changes, or the errors that it has in edition 2025."""
+    recorder, found = Recorder(), Sink()
+    old = {**texts, os.path.abspath(path): Source(source.path, source.text, edition=_OLD)}
+    checked = check_file(replace(options, edition=None), path, found, old, recorder)
+    errors = tuple(one for one in found.diagnostics if one.severity is Severity.ERROR)
+    if errors or checked.package is None:
+        return None, errors
     recorder.finish()
     module = checked.package.root
     text = module.source.text
     facts = recorder.files.get(module.source.path, Facts())
-    raising = frozenset(recorder.raises(set()))
     reading = Reading(text, module, tables)
-    own, known = _own_modules(path, Edition.Y2025), _known(module)
     plan = Plan(
-        module.source.path, reading, facts, Changes(text), raising, library, read(library), own, known,
-        _prelude(library),
+        module.source.path, reading, facts, Changes(text), frozenset(recorder.raises(set())), library, read(library),
+        _own_modules(path, Edition.Y2025), _known(module), _prelude(library),
     )  # fmt: skip
     fill(plan)
-    return Migrated(path, source, plan.changes.applied(), changes=plan.changes)
+    return plan, ()
 
 
 def _prelude(library: Path) -> frozenset[str]:

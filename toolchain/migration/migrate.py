@@ -45,7 +45,7 @@ RULES: Mapping[type[ast.Node], tuple[Rule, ...]] = MappingProxyType({
     ast.SetLit: (displays.operand,),
     ast.Call: (
         members.method, members.otherwise, pointers.writes, indices.length, displays.list_call, closures.passed,
-        numbers.signed_id, members.shown, members.open_pack,
+        numbers.signed_id, members.shown, members.open_pack, statements.materialized,
     ),
     ast.VarDecl: (displays.display,),
     ast.Assign: (displays.display,),

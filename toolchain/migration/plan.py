@@ -20,6 +20,7 @@ class Plan:
         names: the public names of edition 2026.
         known: names that types of edition 2026 can have in this text.
         prelude: names that need no import in edition 2026.
+        is_mixed: it is of edition 2026 with forms of edition 2025, so which functions its calls mean is not known.
         legacy: names under which the text imports the pointer type whose origin is left out.
         users: the modules of the library's names that are the user's own.
     """
@@ -34,4 +35,5 @@ class Plan:
     users: frozenset[str] = field(default_factory=frozenset)
     known: frozenset[str] = frozenset()
     prelude: frozenset[str] = frozenset()
+    is_mixed: bool = False
     legacy: set[str] = field(default_factory=set)

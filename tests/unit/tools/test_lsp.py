@@ -171,6 +171,38 @@ async def changes(own: Session) -> None:
     assert "import os\n\n\nstruct Point" in edit.new_text
 
 
+STRAY = """from max.gpu import thread_idx
+alias N = 2
+
+
+def raising():
+    raise Error("no")
+
+
+def main():
+    var text = String("ab")
+    print(len(text), text[0], N)
+"""
+
+
+async def edition_fixes(own: Session) -> None:
+    """Forms of edition 2025 in a text of edition 2026 are repaired by what the migration makes of them."""
+    own.change(STRAY)
+    titles: list[str] = []
+    for codes in (["wrong-edition"], ["unhandled-raise", "not-callable", "not-callable"]):
+        assert sorted(await own.diagnostics()) == sorted(codes)
+        everything = lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0))
+        actions = await own.client.text_document_code_action_async(
+            lsp.CodeActionParams(own.document, everything, lsp.CodeActionContext([]))
+        )
+        titles += [one.title for one in actions]
+        if "alias" in own.text:
+            own.change(own.text.replace("alias", "comptime"))
+    assert titles == [
+        "write 'comptime'", "write 'raises'", "index the text by bytes", "index the text by bytes",
+    ]  # fmt: skip
+
+
 async def lists(own: Session) -> None:
     client = own.client
     rows = await client.text_document_document_symbol_async(lsp.DocumentSymbolParams(own.document))
@@ -232,7 +264,7 @@ async def completions(own: Session) -> None:
 
 
 async def everything(own: Session) -> None:
-    for part in (questions, changes, lists, completions):
+    for part in (questions, changes, lists, completions, edition_fixes):
         await part(own)
 
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import NoReturn
 
+from ktc.base.editions import Edition
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import Ty
@@ -24,16 +25,21 @@ def fail_no_value(body: Body, val: Result, span: Span | None = None) -> NoReturn
         case Ty() | PartialTy():
             text, help = f"the type '{type_printer.type_name(body.elab, val)}' is not a value", "call it to make one"
         case Method(fn=fn):
-            text, help = (
-                f"'{fn.overloads.name}' is a method, which is not called here",
-                f"write '{fn.overloads.name}(...)'",
-            )
+            name = _written_name(body, fn)
+            text, help = f"'{name}' is a method, which is not called here", f"write '{name}(...)'"
         case FunctionValue():
             help = f"call it: write '{val.overloads.name}(…)'"
             body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span, help)
         case _:
             body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span)
     body.fail(Code.TYPE_MISMATCH, text, span, help)
+
+
+def _written_name(body: Body, fn: FunctionValue) -> str:
+    """Return the name of a method in the edition of the text at hand."""
+    name, owner = fn.overloads.name, fn.overloads.functions[0].owner
+    renamed = owner.names_2026 if owner is not None and body.frame.module.edition is Edition.Y2026 else {}
+    return next((new for new, old in renamed.items() if old == name), name)
 
 
 def rvalue(body: Body, val: Result) -> Value:

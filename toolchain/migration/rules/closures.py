@@ -91,18 +91,32 @@ def _without(plan: Plan, decorator: ast.Decorator) -> None:
         plan.changes.replace(table.CAPTURES, decorator.start, decorator.value.end)
 
 
-def _is_plain(plan: Plan, node: ast.FunctionDecl) -> bool:
-    """Return whether a `@parameter` function is only called, or passed to functions that take an argument now."""
+def _is_plain(plan: Plan, node: ast.FunctionDecl, asked: frozenset[ast.FunctionDecl] = frozenset()) -> bool:
+    """Return whether a `@parameter` function is only called, or passed to functions that take an argument now.
+
+    Args:
+        asked: functions of which it is being asked, which use each other.
+    """
+    if node in asked:
+        return True
+    asked |= {node}
     outer = plan.read.function(node)
     if any(not plan.read.uses_in(name, node) for name in plan.facts.closures.get(node.start, {})):
         return False  # it calls a closure that is a parameter, and captures what that one captures
+    inner_ones = [one for one in plan.read.nodes if isinstance(one, ast.FunctionDecl) and one.name != node.name]
+    for name, kind in plan.facts.closures.get(node.start, {}).items():
+        if kind == "function" and any(
+            one.name == name and plan.read.function(one) is outer and not _is_plain(plan, one, asked)
+            for one in inner_ones
+        ):
+            return False  # what captures it has to be a parameter too
     for one in plan.read.uses.get(node.name, ()):
         if outer is None or not outer.start <= one.start < outer.end or node.start <= one.start < node.end:
             continue
         parent = plan.read.parents.get(one)
         user = plan.read.function(one)
         is_inner = user is not outer and user is not None and any(_names(d, "parameter") for d in user.decorators)
-        if is_inner and user is not None and not _is_plain(plan, user):
+        if is_inner and user is not None and not _is_plain(plan, user, asked):
             return False
         if isinstance(parent, ast.Call) and parent.func is one:
             continue
@@ -125,7 +139,7 @@ def _closure_of(plan: Plan, call: ast.Call) -> ast.Expr | None:
     name = base.id if isinstance(base, ast.Name) else base.name if isinstance(base, ast.Attribute) else ""
     place = (call.start, call.end)
     known = plan.facts.hidden.get(place, set()) if name in _BOTH else plan.facts.library.get(place, set())
-    is_known = name in PASSED and any(one.split(".")[-1] == name for one in known)
+    is_known = name in PASSED and (plan.is_mixed or any(one.split(".")[-1] == name for one in known))
     return func.args[0] if is_known else None
 
 
@@ -137,6 +151,8 @@ def passed(plan: Plan, node: ast.Call) -> None:
     func, read = node.func, plan.read
     base = func.base
     name = base.id if isinstance(base, ast.Name) else getattr(base, "name", "")
+    if name == "measure" and _stays(plan, closure):  # it takes both
+        return
     rest = [*func.args[1:], *func.keywords]
     if rest:
         plan.changes.replace(table.CLOSURE, closure.start, min(one.start for one in rest))
@@ -150,6 +166,13 @@ def passed(plan: Plan, node: ast.Call) -> None:
         plan.changes.insert(table.CLOSURE, node.args[-1].end, f", {shown}")
     else:
         plan.changes.insert(table.CLOSURE, opening + 1, f"{shown}, " if closing > opening + 1 else shown)
+
+
+def _stays(plan: Plan, closure: ast.Expr) -> bool:
+    """Return whether a function stays one that only parameters take."""
+    name = closure.id if isinstance(closure, ast.Name) else ""
+    decls = [one for one in plan.read.nodes if isinstance(one, ast.FunctionDecl) and one.name == name]
+    return any(plan.read.function(one) is not None and not _is_plain(plan, one) for one in decls)
 
 
 def _is_changed(plan: Plan, node: ast.FunctionDecl, name: str) -> bool:

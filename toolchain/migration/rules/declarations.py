@@ -80,8 +80,12 @@ def _requirement(plan: Plan, node: ast.FunctionDecl) -> None:
 
 
 def argument(plan: Plan, node: ast.Param) -> None:
-    """`owned x`, `read x`, `**rest: T`."""
+    """`owned x`, `read x`, `**rest: T`, `x: ()`."""
     read, changes = plan.read, plan.changes
+    if isinstance(node.type, ast.TupleLit):
+        items = [(one.start, one.end) for one in node.type.items]
+        pieces = [piece for item in items for piece in (", ", item)][1:]
+        changes.replace(table.NAME, node.type.start, node.type.end, "Tuple[", *pieces, "]")
     if node.convention in ("owned", "read"):
         new = "var" if node.convention == "owned" else "imm"
         function = read.parents.get(node)

@@ -94,7 +94,7 @@ def list_call(plan: Plan, node: ast.Call) -> None:
     is_bare = isinstance(func, ast.Name) and func.id == "List"
     if not (is_list or is_bare) or not node.args:
         return
-    if "List.__init__" not in plan.facts.hidden.get((node.start, node.end), set()):
+    if "List.__init__" not in plan.facts.hidden.get((node.start, node.end), set()) and not plan.is_mixed:
         return
     if any(isinstance(one, ast.Star) for one in node.args):
         return

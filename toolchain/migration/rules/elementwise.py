@@ -16,14 +16,22 @@ def calls(plan: Plan, node: ast.Module) -> None:
         func = one.func if isinstance(one, ast.Call) else None
         if not isinstance(one, ast.Call) or not isinstance(func, ast.Subscript) or not func.args:
             continue
-        if "elementwise" in plan.facts.hidden.get((one.start, one.end), set()) and one.args:
+        if _is_meant(plan, one, func) and one.args:
+            plan.changes.group = -one.start - 1  # each call with its function
             _shape(plan, one.args[0], wanted)
             _context(plan, one, wanted)
             _no_blocking(plan, func)
             for function in functions_of(plan, func.args[0]):
                 _function(plan, function, wanted)
-    bring(plan, table.ELEMENTWISE, "std.utils.coord", wanted - {"DeviceContext"})
     bring(plan, table.ELEMENTWISE, "max.gpu.host", wanted & {"DeviceContext"})
+    bring(plan, table.ELEMENTWISE, "std.utils.coord", wanted - {"DeviceContext"})
+
+
+def _is_meant(plan: Plan, node: ast.Call, func: ast.Subscript) -> bool:
+    """Return whether a call is one of the library's `elementwise`, as edition 2025 has it."""
+    if plan.is_mixed:
+        return plan.read.of(func.base).rpartition(".")[2] == "elementwise"
+    return "elementwise" in plan.facts.hidden.get((node.start, node.end), set())
 
 
 def _shape(plan: Plan, shape: ast.Expr, wanted: set[str]) -> None:

@@ -101,12 +101,22 @@ def otherwise(plan: Plan, node: ast.Call) -> None:
         for one in node.keywords:
             if one.name == "ptr":
                 plan.changes.replace(table.METHOD, one.start, one.start + len("ptr"), "unsafe_ptr")
+    if "String.__init__" in plan.facts.meant(node) and len(node.keywords) == 1 and node.keywords[0].name == "bytes":
+        plan.changes.replace(table.METHOD, node.keywords[0].start, node.keywords[0].start + 5, "unsafe_from_utf8")
     if not isinstance(func, ast.Attribute):
         return
     if func.name in ("__str__", "__repr__") and not node.args:
         _text_of(plan, node, func)
-    if "List.resize" in plan.facts.meant(node) and len(node.args) == 2:
-        plan.changes.insert(table.METHOD, node.args[1].start, "fill=")
+    if func.name == "resize" and (plan.is_mixed or "List.resize" in plan.facts.meant(node)):
+        if len(node.args) == 2:
+            plan.changes.insert(table.METHOD, node.args[1].start, "fill=")
+        for one in node.keywords:
+            if one.name in _OF_RESIZE:
+                plan.changes.replace(table.METHOD, one.start, one.start + len(one.name), _OF_RESIZE[one.name])
+
+
+_OF_RESIZE = {"new_size": "length", "value": "fill"}
+"""Arguments of `List.resize`, by their names of edition 2025."""
 
 
 def _text_of(plan: Plan, node: ast.Call, func: ast.Attribute) -> None:

@@ -17,7 +17,7 @@ PRELUDE: Mapping[str, str] = MappingProxyType({
     "UnsafePointer": "Pointer", "FileDescriptor": "RawFileDescriptor",
     "OpaquePointer": "MutOpaquePointer", "MutUnsafePointer": "MutPointer", "ImmutUnsafePointer": "ImmPointer",
     "LegacyUnsafePointer": "Pointer", "LegacyOpaquePointer": "MutOpaquePointer", "Stringable": "Writable",
-    "StringableRaising": "Writable", "Representable": "Writable",
+    "StringableRaising": "Writable", "Representable": "Writable", "AnyTrivialRegType": "TrivialRegisterPassable",
 })  # fmt: skip
 """Names that need no import in edition 2026, by their names in edition 2025."""
 _NEED_NONE = frozenset((
@@ -38,6 +38,14 @@ _MOVED: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType({
     },
     **{(module, "is_defined"): ("std.sys", "is_defined") for module in ("sys", "sys.param_env")},
     ("gpu", "warp"): ("max.gpu.primitives", "warp"), ("gpu", "block"): ("max.gpu.primitives", "block"),
+    **{
+        (module, name): ("max.algorithm", name)
+        for module in ("algorithm", "algorithm.reduction")
+        for name in (
+            "cumsum", "map_reduce", "max", "mean", "min", "reduce", "sum", "variance", "stencil", "stencil_gpu",
+        )
+    },
+    ("documentation", "doc_private"): ("std.documentation", "doc_hidden"),
     ("builtin._location", "_SourceLocation"): ("std.reflection", "SourceLocation"),
     ("builtin._location", "__call_location"): ("std.reflection", "call_location"),
     ("builtin._location", "__source_location"): ("std.reflection", "source_location"),
@@ -124,7 +132,7 @@ def _submodules(plan: Plan, node: ast.FromImport, public: str) -> list[str]:
     folder = plan.library.joinpath(*node.module.split("."))
     return sorted(
         name for name, uses in plan.read.uses.items()
-        if not name.startswith("_") and (folder / f"{name}.kpy").is_file() and any(
+        if not name.startswith("_") and name != folder.name and (folder / f"{name}.kpy").is_file() and any(
             isinstance(plan.read.parents.get(one), ast.Attribute) and not _is_declared(plan, one) for one in uses
         )
     )  # fmt: skip

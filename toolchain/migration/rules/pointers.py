@@ -34,7 +34,7 @@ def writes(plan: Plan, node: ast.Call) -> None:
     func = node.func
     if not isinstance(func, ast.Attribute):
         return
-    names = plan.facts.meant(node)
+    names = plan.facts.meant(node) if not plan.is_mixed else {f"{POINTER}.{func.name}"}
     end = func.name_start + len(func.name)
     if names & {"UnsafePointer.init_pointee_copy", "UnsafePointer.init_pointee_explicit_copy"} and len(node.args) == 1:
         plan.changes.replace(table.POINTER, func.name_start, end, "unsafe_write")
@@ -46,7 +46,8 @@ def writes(plan: Plan, node: ast.Call) -> None:
     elif isinstance(func.value, ast.Subscript) and func.name == "alloc":
         base = func.value
         name = base.base.id if isinstance(base.base, ast.Name) else ""
-        if (name in ("UnsafePointer", "LegacyUnsafePointer") or name in plan.legacy) and base.args:
+        names_pointer = name in ("UnsafePointer", "LegacyUnsafePointer", *(("Pointer",) if plan.is_mixed else ()))
+        if (names_pointer or name in plan.legacy) and base.args:
             kind = (base.args[0].start, base.args[0].end)
             plan.changes.replace(table.POINTER, node.start, end, "alloc[", kind, "]")
 

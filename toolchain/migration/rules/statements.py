@@ -34,6 +34,22 @@ def at_compile_time(plan: Plan, node: ast.If | ast.For) -> None:
         plan.changes.replace(table.COMPTIME, start, node.start, "comptime ")
 
 
+def materialized(plan: Plan, node: ast.Call) -> None:
+    """`layout.size()` of a constant `layout`: no run-time value is made of it in edition 2026."""
+    base = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if not isinstance(base, ast.Name) or plan.facts.struct_of(base) != "Layout" or node.args:
+        return
+    if not any(isinstance(one, ast.Alias) and one.name == base.id for one in plan.read.nodes):
+        return
+    inner: ast.Node = node
+    for one in plan.read.around(node):
+        is_head = isinstance(one, ast.If | ast.For) and one.comptime and inner not in (*one.body, *one.orelse)
+        if is_head or isinstance(one, ast.Alias) or (isinstance(one, ast.Subscript) and inner is not one.base):
+            return
+        inner = one
+    plan.changes.wrap(table.COMPTIME, node.start, node.end, "comptime(", ")")
+
+
 def constrained(plan: Plan, node: ast.ExprStmt) -> None:
     """`constrained[condition, message]()`."""
     match node.value:
