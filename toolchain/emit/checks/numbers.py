@@ -92,6 +92,7 @@ class Overflows:
             return self._companions[value]
         if not self._leads_to_one(value, is_narrow, set()):
             return "null"
+        # known before it is defined: a phi of a loop leads back to it
         self._companions[value] = name = self._body.fresh()
         self._define(one, name, is_narrow)
         return name
@@ -111,6 +112,7 @@ class Overflows:
             return False
         if one.type not in ("i8", "i16", "i32", "i64"):
             return False
+        # of 64 bits only products: sums of indices do not come near 2 ** 63 unless a product has
         return (one.op == "mul" and "1" not in one.values) if one.type == "i64" else is_narrow
 
     def _sources(self, one: Instruction) -> list[str]:
@@ -148,7 +150,7 @@ class Overflows:
         body = self._body
         place = self._place_of(one)
         if not self._is_checked(one, is_narrow) or place is None:
-            body.put_after(one, f"{name} = getelementptr i8, ptr {total}, i64 0")
+            body.put_after(one, f"{name} = getelementptr i8, ptr {total}, i64 0")  # LLVM's text has no plain copy
             return
         kind, (left, right) = one.type, one.values
         if self._is_doubtful:

@@ -71,6 +71,7 @@ class ContextArrays:
         for number, (value, how) in enumerate(sorted(plan.slots.items())):
             _, one = self.graph.values[value]
             self._places[value] = place = f"%k{number}"
+            # bytes, as `load` and `store` take them: an i1 in memory has seven bits that nobody defines
             kind = "i8" if one.type == "i1" and how != SCALAR else one.type
             count = {SCALAR: 0, LANES: WARP_LANES, THREADS: MAX_THREADS}[how]
             held = f"[{count} x {kind}], align {_ALIGN}" if count else kind
@@ -117,7 +118,7 @@ class ContextArrays:
         if one.name not in self._places:
             self._places[one.name] = name
             self._add_private(name, kind, align, is_one)
-        if is_one:
+        if is_one:  # no value of it outlives a loop over threads, so one place serves thread after thread
             lines.append(f"  {made} = getelementptr inbounds i8, ptr {name}, i64 0")
         else:
             lines.append(f"  {made} = getelementptr inbounds {kind}, ptr {name}, i64 {thread}")
@@ -128,7 +129,7 @@ class ContextArrays:
             self.allocas.append(f"  {name} = alloca {kind}, align {align}")
         elif size > _MAX_THREAD_BYTES:
             raise CannotCut(f"a thread of it keeps {size} bytes of its own across a barrier")
-        elif size > _MAX_STACK_BYTES:
+        elif size > _MAX_STACK_BYTES:  # the stack of a worker would not hold it a thousand times
             whole = (size * MAX_THREADS + _ALIGN - 1) // _ALIGN * _ALIGN
             self.allocas.append(f"  {name} = call ptr @aligned_alloc(i64 {_ALIGN}, i64 {whole})")
             self._freed.append(name)

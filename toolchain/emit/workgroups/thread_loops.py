@@ -54,6 +54,7 @@ def threads(at: str, first: str, origin: str) -> list[str]:
     return [
         f"  br label %{at}.x",
         f"{at}.x:",
+        # lanes and warps count the threads of the whole block, x fastest, as GPUs do
         f"  %{at}.s0 = phi i32 [ {first}, %{origin} ], [ %{at}.x.next, %{at}.x.end ]",
         f"  %{at}.x64 = zext nneg i32 %{at}.s0 to i64",
         f"  %{at}.t = add nuw nsw i64 %{at}.first64, %{at}.x64",
@@ -82,6 +83,7 @@ def lane_groups(at: str, first: str = "0", bound: str = "%s6") -> list[str]:
         f"  %{at}..x064 = zext nneg i32 %{at}..x0 to i64",
         f"  %{at}..from64 = add nuw nsw i64 %{at}.first64, %{at}..x064",
         f"  %{at}..x0.next = add nuw nsw i32 %{at}..x0, {GROUP_LANES}",
+        # the last group of a row may have fewer threads: these run one by one, for a vector needs all lanes
         f"  %{at}..whole = icmp ule i32 %{at}..x0.next, {bound}",
         f"  br i1 %{at}..whole, label %{at}..strip, label %{at}..single",
         f"{at}..strip:",
@@ -109,6 +111,7 @@ def strips_end(at: str, nodes: tuple[str, str], bound: str = "%s6") -> list[str]
 
 def branch_on_conditions(at: str, place: str, continues_if: bool, is_idle: bool) -> list[str]:
     """Return where a lane group goes on when its threads' conditions, bytes at a place, are known."""
+    # lanes that all take one way stay together; where they part, each thread goes its own way
     bits, none = f"i{GROUP_LANES}", f"{at}..strip.end" if is_idle else f"{at}..single"
     return [
         f"  %{at}..asked = load <{GROUP_LANES} x i8>, ptr {place}, align 64",
