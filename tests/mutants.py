@@ -7,7 +7,8 @@
 are drawn from all rooms alike, so that a large room does not hide the others. `run` makes a copy of the project for
 each mutant, runs pytest in it with the options given (`-x` stops at the first test that fails), and adds a line to the
 results: the mutant's number, "killed", "survived" or "timeout", the test that noticed, and the seconds it took.
-A mutant that "run" finds in the results already is not run again. With `--quick` the tests are those of `make quick`.
+A mutant that "run" finds in the results already is not run again. With `--quick` the tests are those of `make quick`;
+on a busy machine `-- --seconds 60` gives them the time that they have on an idle one.
 """
 
 import argparse
@@ -185,7 +186,14 @@ def noticed(mutant: Mutant, options: list[str], quick: bool) -> dict[str, object
         variables = {**os.environ, "PYTHONPATH": found, "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": ""}
         words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
         if quick:
-            words = [sys.executable, "tests/changed.py", "--no-types", "--changed", f"{mutant.path}:{mutant.line}"]
+            words = [
+                sys.executable,
+                "tests/changed.py",
+                "--no-types",
+                "--changed",
+                f"{mutant.path}:{mutant.line}",
+                *options,
+            ]
         try:
             done = subprocess.run(
                 words, cwd=folder, env=variables, capture_output=True, text=True, timeout=SECONDS, check=False
@@ -210,8 +218,9 @@ def main() -> None:
     runner.add_argument("-j", type=int, default=2)
     runner.add_argument("--only", default="", help="numbers, with commas between; all by default")
     runner.add_argument("--quick", action="store_true", help="run the tests of `make quick`")
-    runner.add_argument("options", nargs="*")
-    words = parser.parse_args()
+    given = sys.argv[1:]
+    options = given[given.index("--") + 1 :] if "--" in given else []
+    words = parser.parse_args(given[: given.index("--")] if "--" in given else given)
     if words.command == "list":
         for mutant in listed(words.count, words.seed):
             print(json.dumps(asdict(mutant)))
@@ -222,9 +231,7 @@ def main() -> None:
         wanted -= {json.loads(line)["number"] for line in words.out.read_text("utf-8").splitlines()}
     with ThreadPoolExecutor(words.j) as pool, words.out.open("a") as out:
         chosen = [one for one in mutants if one.number in wanted]
-        for mutant, found in zip(
-            chosen, pool.map(lambda one: noticed(one, words.options, words.quick), chosen), strict=True
-        ):
+        for mutant, found in zip(chosen, pool.map(lambda one: noticed(one, options, words.quick), chosen), strict=True):
             out.write(json.dumps({"number": mutant.number, "path": mutant.path, "line": mutant.line, **found}) + "\n")
             out.flush()
 

@@ -1,6 +1,7 @@
 """Which tests reach which functions of the compiler and the library: recorded by a run, read by `make quick`.
 
-    python tests/reach.py [-j N]      run the small tests, and write tests/reach.txt
+    python tests/reach.py [-j N]              run the small tests, and write tests/reach.txt
+    python tests/reach.py [-j N] --add TESTS  run these, and add the functions that the list lacks
 
 A function of the compiler is reached where Python calls it, also in the processes that a test starts by forking. A
 function of the library is reached where the elaborator gives it an instance. tests/reach.txt has a line for each test
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -37,7 +38,8 @@ SMALL = (
     "tests/test_errors.py", "tests/test_run.py", "tests/test_emitted_code.py", "tests/test_gpu_code.py",
     "tests/test_checked.py", "tests/test_inputs.py", "tests/test_interop.py", "tests/test_report.py",
     "tests/test_devices.py", "tests/test_failures.py", "tests/test_explain.py", "tests/test_python_library.py",
-    "tests/test_library.py", "tests/test_c_libraries.py", "tests/test_metal.py", "tests/unit",
+    "tests/test_library.py", "tests/test_c_libraries.py", "tests/test_metal.py", "tests/test_migration.py",
+    "tests/unit",
 )  # fmt: skip
 """Where the tests that are recorded lie."""
 RUNNING = ("tests/test_run.py", "tests/test_devices.py", "tests/test_python_library.py", "tests/test_checked.py",
@@ -222,6 +224,30 @@ def write(reach: Reach, path: Path = FILE) -> None:
             out.write(f"{file} {','.join(map(str, numbers))} {' '.join(names)}\n")
 
 
+def added(old: Reach, new: Reach, ran: Collection[str]) -> Reach:
+    """Return a list with the functions of a new one that it lacks, and without tests that no longer exist.
+
+    Args:
+        ran: the tests of the new list, and those of their files that it did not choose.
+    """
+    files = {one.partition("::")[0] for one in ran}
+    seconds = dict(zip(old.tests, old.seconds, strict=True)) | dict(zip(new.tests, new.seconds, strict=True))
+    functions: dict[tuple[str, str], list[str]] = {}
+    for reach in (new, old):  # a function that both have keeps the tests of the old list
+        for key, numbers in reach.functions.items():
+            tests = [reach.tests[one] for one in numbers]
+            kept = [one for one in tests if one in ran or one.partition("::")[0] not in files]
+            if kept:
+                functions[key] = kept
+    used = sorted({one for tests in functions.values() for one in tests})
+    number = {name: at for at, name in enumerate(used)}
+    return Reach(
+        used,
+        [seconds[one] for one in used],
+        {key: [number[one] for one in tests] for key, tests in sorted(functions.items())},
+    )
+
+
 def durations_of(report: Path) -> dict[str, float]:
     """Return the seconds of each test in a report of pytest (`--durations=0`), without the recorder's."""
     found: dict[str, float] = {}
@@ -235,6 +261,7 @@ def durations_of(report: Path) -> dict[str, float]:
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("-j", default="2")
+    parser.add_argument("--add", action="store_true")
     parser.add_argument("tests", nargs="*", default=SMALL)
     given = parser.parse_args(words)
     options = ["-n", given.j, "--dist", "worksteal", "-m", "not device and not wide", *given.tests]
@@ -252,7 +279,9 @@ def main(words: Sequence[str] | None = None) -> None:
             "PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), os.environ.get("PYTHONPATH", ""))),
         }
         subprocess.run([sys.executable, "-m", "pytest", "-p", "reach", *options], cwd=ROOT, env=variables, check=False)
-        write(chosen(*recorded(folder, durations_of(plain))))
+        reached, seconds = recorded(folder, durations_of(plain))
+        made = chosen(reached, seconds)
+        write(added(read(), made, reached) if given.add else made)
 
 
 if __name__ == "__main__":

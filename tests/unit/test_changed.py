@@ -6,7 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from changed import ALWAYS, BESIDE, ROOT, affected, functions_at
-from reach import Reach, read
+from reach import Reach, added, read
 
 
 def test_a_function_has_the_tests_that_reach_it() -> None:
@@ -18,6 +18,19 @@ def test_a_function_has_the_tests_that_reach_it() -> None:
     assert reach.of_function("toolchain/ir/ops.py", "new") == [1, 2, 0], "those of the file, the first of each function"
     assert reach.of_function("toolchain/ir/gone.py", "") == [1, 2, 0], "those of the folder"
     assert reach.of_function("toolchain/none/at_all.py", "") == []
+
+
+def test_a_room_is_added_to_the_list() -> None:
+    old = Reach(["f.py::a", "f.py::gone", "g.py::b"], [1, 2, 3], {
+        ("toolchain/x.py", "f"): [0, 1], ("toolchain/x.py", "g"): [1], ("toolchain/y.py", "h"): [2],
+    })  # fmt: skip
+    new = Reach(["f.py::c"], [4], {("toolchain/x.py", "f"): [0], ("toolchain/z.py", "new"): [0]})
+    both = added(old, new, {"f.py::a", "f.py::c"})
+    assert {key: [both.tests[one] for one in tests] for key, tests in both.functions.items()} == {
+        ("toolchain/x.py", "f"): ["f.py::a"], ("toolchain/y.py", "h"): ["g.py::b"],
+        ("toolchain/z.py", "new"): ["f.py::c"],
+    }  # fmt: skip
+    assert dict(zip(both.tests, both.seconds, strict=True)) == {"f.py::a": 1, "f.py::c": 4, "g.py::b": 3}
 
 
 def test_lines_belong_to_functions(tmp_path: Path) -> None:
