@@ -12,6 +12,63 @@ def fill(p: Pointer[Float32, MutAnyOrigin], value: Float32, n: Int32):
         p[unsafe_offset=i] = value + Float32(i)
 
 
+def counted(data: Pointer[NoneType, MutAnyOrigin]):
+    data.unsafe_bitcast[Int32]()[] += 1
+
+
+def members(ctx: DeviceContext) raises:
+    """Members that few programs use, on any device."""
+    ctx.run_healthcheck()
+    var calls = Int32(0)
+    var data = Pointer(to=calls).unsafe_bitcast[NoneType]().as_unsafe_any_origin()
+    ctx.stream().enqueue_host_func(counted, data)
+    ctx.stream().enqueue_host_func(counted, data)
+    ctx.synchronize()
+    var second = ctx.create_stream()
+    var count = ctx.num_streams()
+    var other = ctx.select_stream(count - 1)
+    var a = other.enqueue_create_buffer[DType.int32](4)
+    a.enqueue_fill(calls)
+    other.synchronize()
+    var b = ctx.enqueue_create_buffer[DType.int32](4)
+    ctx.enqueue_copy_no_cross_stream_sync(b, a)
+    with b.map_to_host() as host:
+        print(host[3], count >= 1, ctx.max_single_alloc_size() > 1000)
+    try:
+        _ = ctx.select_stream(count)
+    except error:
+        print(String(error).byte_length() > 0)
+    second.synchronize()
+    print(len(DeviceBuffer[DType.int8].empty(ctx)), ctx.assert_default_target().id())
+    var external = ctx.create_external_stream(Optional[Pointer[NoneType, MutAnyOrigin]](None))
+    external.synchronize()
+
+
+def on_cpu() raises:
+    var cpu: DeviceContext.CPU = DeviceContext.cpu()
+    var sum = 0
+
+    def first() {mut sum}:
+        sum = 100
+
+    def each(i: Int) {mut sum}:
+        sum += i
+
+    cpu.enqueue_cpu_function(first)
+    cpu.enqueue_cpu_range(each, 5)
+    cpu.synchronize()
+    print(sum, cpu.is_host_unified(), cpu.assert_cpu_target().api())
+    var numbers: List[Float32] = [1, 2, 3]
+    var view = cpu.wrap_host_memory[DType.float32](numbers.unsafe_ptr(), 3)
+    view.enqueue_fill(7)
+    cpu.synchronize()
+    print(numbers, view.unsafe_host_ptr()[unsafe_offset=2])
+    var host = cpu.enqueue_create_host_buffer[DType.int32](3)
+    host.reassign_ownership_to(cpu)
+    host[1] = 9
+    print(host^.take_ptr()[unsafe_offset=1])
+
+
 def show(ctx: DeviceContext, b: DeviceBuffer[DType.float32]) raises:
     with b.map_to_host() as h:
         print(h[0], h[len(b) - 1])
@@ -117,3 +174,5 @@ def main() raises:
     with ids.map_to_host() as id:
         print(id[0], id[4], id[5], id[31], id[32])
     each(ctx)
+    members(ctx)
+    on_cpu()
