@@ -46,3 +46,8 @@ def test_packages_of_custom_operators(program_cache: Path) -> None:
     parts = ["elementwise", "kernels", "registered", "errors"]
     assert _run(program_cache, "custom_ops.py", *parts) == [f"{part}: right" for part in parts]
     assert _run(program_cache, "use_ops.py") == ["tensor([ 7.,  8.,  9., 10., 11., 12.])"]
+
+
+@pytest.mark.thorough
+def test_operator_of_an_exported_function(program_cache: Path) -> None:
+    assert _run(program_cache, "use_scaling.py") == ["[0.0, 3.0, 6.0, 9.0, 12.0] [3.0, 3.0, 3.0, 3.0, 3.0]"]

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
-from ktc.api import dlpack
+from ktc.api.arrays import dlpack
 from ktc.api.repeated_launch import Parts, Repeat, repeated_launch
 from ktc.base.records import record
 from ktc.ir.exports import CType, ExportedArgument
@@ -158,7 +158,7 @@ def target_of(device: int) -> str:
     return found
 
 
-def _stream_of(device: int) -> int:
+def stream_of(device: int) -> int:
     """Return the current stream: torch's if torch is loaded, or cupy's, or the default one."""
     if known.stream is None:
         torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
@@ -269,7 +269,7 @@ class Launch:
         if self._repeated is None and self._pointers and all(self._learned[at] for at in self._pointers):
             names = {
                 "tensors": known.tensors, "take": self._free.pop, "give_back": self._free.append, "start": self._start,
-                "new_call": self._new_call, "stream_of": known.stream or _stream_of, "device": self._device,
+                "new_call": self._new_call, "stream_of": known.stream or stream_of, "device": self._device,
                 "pack": self._packer.pack_into, "function": self._function, "retry": self._retry,
             }  # fmt: skip
             self._repeated = repeated_launch(Parts(len(self._types), self._pointers, self._dtypes, names))
@@ -295,7 +295,7 @@ class Launch:
             call = self._free.pop()
         except IndexError:
             call = self._new_call()
-        stream = (known.stream or _stream_of)(self._device)
+        stream = (known.stream or stream_of)(self._device)
         if stream != call.stream:
             call.set_stream(stream)
         try:
@@ -342,7 +342,7 @@ class Launch:
         if value is None:
             return 0
         if not kind.is_foreign and kind.has_dlpack:
-            found = dlpack.contents(cast(dlpack.Exporter, value), (known.stream or _stream_of)(self._device))
+            found = dlpack.contents(cast(dlpack.Exporter, value), (known.stream or stream_of)(self._device))
             if not found.is_contiguous:
                 raise ValueError(f"{self._named(at)} must be contiguous in C order")
             self._check_elements(at, found.elements)
@@ -393,4 +393,4 @@ def _letter(name: str, argument: ExportedArgument) -> str:
     return letter
 
 
-__all__ = ("GpuKernel", "Launch", "device_of", "target_of")
+__all__ = ("GpuKernel", "Launch", "device_of", "stream_of", "target_of")

@@ -118,7 +118,7 @@ def _parameters(text: str, node: ast.FunctionDecl) -> str:
 _TENSORS = ("LayoutTensor", "TileTensor")
 
 
-def _tensor(module: ast.Module, node: ast.Expr | None) -> str:
+def tensor_name(module: ast.Module, node: ast.Expr | None) -> str:
     """Return the name of the tensor that a type is, also through aliases of the file; "" for another type."""
     aliases = {one.name: one.value for one in module.body if isinstance(one, ast.Alias)}
     for _ in range(len(aliases) + 1):
@@ -140,7 +140,7 @@ def _appended(text: str, module: ast.Module, node: ast.FunctionDecl, chosen: str
             f"comptime _KtcType{number}{f'[{listed}]' if listed else ''} = {_written(text, arg.type)}",
             f"comptime {own} = _KtcType{number}{f'[{chosen}]' if chosen else ''}",
         ]
-        tensor = _tensor(module, arg.type)
+        tensor = tensor_name(module, arg.type)
         taken.append(
             f"{arg.name}: UnsafePointer[Scalar[{own}.dtype], MutAnyOrigin]" if tensor else f"{arg.name}: {own}"
         )

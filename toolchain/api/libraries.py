@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import TypeAlias, Unpack
 
 from ktc.api import building
-from ktc.api.building import BuildOptions, BuildRequest
+from ktc.api.arrays.device_functions import DeviceCall, device_functions
+from ktc.api.building import BuildOptions, BuildRequest, edition_of
 from ktc.api.kernels import Kernel
 from ktc.api.loading import load_extension
 from ktc.api.watching import Watch
@@ -96,7 +97,8 @@ class Library:
         if "@export" not in source:
             building.check(request)
             return False
-        made = building.make(request)
+        text, of_arrays = device_functions(source, str(request.path), edition_of(request.options))
+        made = building.make(replace(request, text=text) if of_arrays else request)
         self._watch.begin(made.reads, since)
         digest = sha256(made.data).digest()
         if digest == self._digest:
@@ -105,11 +107,14 @@ class Library:
             vars(self).pop(name, None)
         self._digest, self._module = digest, load_extension(made, request.module)
         before, self._functions = self._functions, {}
+        hidden = {one.export: one for one in of_arrays}
         for export in made.exports.functions:
-            raw, doc = getattr(self._module, export.name), clean(export.doc)
-            one = before.pop(export.name, None) or Function(raw, export.name, doc, self)
+            name, raw, doc = export.name, getattr(self._module, export.name), clean(export.doc)
+            if name in hidden:
+                name, raw, doc = hidden[name].name, DeviceCall(hidden[name], raw), clean(hidden[name].doc)
+            one = before.pop(name, None) or Function(raw, name, doc, self)
             one._become(raw, doc)
-            self._functions[export.name] = one
+            self._functions[name] = one
         for one in before.values():
             one._become(self._missing(one.__name__), one.__doc__)
         structs = {one.name: getattr(self._module, one.name) for one in classes(made.exports)}

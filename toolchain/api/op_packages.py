@@ -53,7 +53,7 @@ class RegisteredOp:
         module: where its struct is, as the package's parent folder sees it ("op.conv1d").
         struct_parameters, parameters: the names of the compile-time parameters of the struct and of `execute`.
         needed: those of them without a default value.
-        arguments: the arguments of `execute`.
+        arguments: those of `execute`.
     """
 
     name: str
@@ -67,7 +67,7 @@ class RegisteredOp:
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """A tensor as a program knows it when it is compiled.
+    """A tensor as far as a program knows it when it is compiled.
 
     Attributes:
         dtype: the name of the element type, "float32".

@@ -17,11 +17,12 @@ from ktc.torch.heads import paged_attention, rope
 from ktc.torch.images import avg_pool2d, conv2d, max_pool2d
 from ktc.torch.products import batched_matmul, matmul
 from ktc.torch.rows import cumsum, layer_norm, log_softmax, rms_norm, softmax
+from ktc.torch.user_operators import operator
 
 __all__ = (
     "CustomOp", "CustomOpLibrary", "avg_pool2d", "batched_matmul", "conv2d", "cumsum", "flash_attention",
-    "grouped_matmul", "layer_norm", "log_softmax", "matmul", "max_pool2d", "paged_attention", "rms_norm", "rope",
-    "softmax",
+    "grouped_matmul", "layer_norm", "log_softmax", "matmul", "max_pool2d", "operator", "paged_attention",
+    "rms_norm", "rope", "softmax",
 )  # fmt: skip
 
 del _torch

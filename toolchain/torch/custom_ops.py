@@ -88,7 +88,7 @@ class CustomOp:
     """An operator of a package, with values for some of its parameters.
 
     Attributes:
-        overload: the registered overload of torch, `torch.ops.ktc_custom.…`.
+        overload: the operator as torch has registered it, `torch.ops.ktc_custom.…`.
     """
 
     def __init__(self, op: RegisteredOp, settings: _Settings, values: tuple[tuple[str, str], ...] = ()) -> None:
@@ -243,7 +243,7 @@ def _literal(value: object) -> str:
 
 
 def _key(tensor: torch.Tensor, dynamic: bool) -> tuple[object, ...]:
-    """Return the key of the program for a tensor: the properties that it is compiled for."""
+    """Return the facts of a tensor that a program is compiled for."""
     alignment = tensor.data_ptr() % _MOST_ALIGNMENT
     if dynamic:
         return tensor.dim(), tensor.dtype, alignment

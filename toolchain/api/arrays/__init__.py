@@ -1,0 +1,1 @@
+"""Arrays of other libraries: where they lie, and exported functions that take them as tensors."""
