@@ -224,19 +224,19 @@ def write(reach: Reach, path: Path = FILE) -> None:
             out.write(f"{file} {','.join(map(str, numbers))} {' '.join(names)}\n")
 
 
-def added(old: Reach, new: Reach, ran: Collection[str]) -> Reach:
+def added(old: Reach, new: Reach, ran: Collection[str], files: Collection[str]) -> Reach:
     """Return a list with the functions of a new one that it lacks, and without tests that no longer exist.
 
     Args:
-        ran: the tests of the new list, and those of their files that it did not choose.
+        ran: the tests that were run for the new list.
+        files: the files of which all tests were run.
     """
-    files = {one.partition("::")[0] for one in ran}
     seconds = dict(zip(old.tests, old.seconds, strict=True)) | dict(zip(new.tests, new.seconds, strict=True))
     functions: dict[tuple[str, str], list[str]] = {}
     for reach in (new, old):  # a function that both have keeps the tests of the old list
         for key, numbers in reach.functions.items():
             tests = [reach.tests[one] for one in numbers]
-            kept = [one for one in tests if one in ran or one.partition("::")[0] not in files]
+            kept = [one for one in tests if one in ran or not one.startswith(tuple(files))]
             if kept:
                 functions[key] = kept
     used = sorted({one for tests in functions.values() for one in tests})
@@ -281,7 +281,8 @@ def main(words: Sequence[str] | None = None) -> None:
         subprocess.run([sys.executable, "-m", "pytest", "-p", "reach", *options], cwd=ROOT, env=variables, check=False)
         reached, seconds = recorded(folder, durations_of(plain))
         made = chosen(reached, seconds)
-        write(added(read(), made, reached) if given.add else made)
+        files = [one for one in given.tests if "::" not in one]
+        write(added(read(), made, reached, files) if given.add else made)
 
 
 if __name__ == "__main__":

@@ -25,12 +25,13 @@ def test_a_room_is_added_to_the_list() -> None:
         ("toolchain/x.py", "f"): [0, 1], ("toolchain/x.py", "g"): [1], ("toolchain/y.py", "h"): [2],
     })  # fmt: skip
     new = Reach(["f.py::c"], [4], {("toolchain/x.py", "f"): [0], ("toolchain/z.py", "new"): [0]})
-    both = added(old, new, {"f.py::a", "f.py::c"})
+    both = added(old, new, {"f.py::a", "f.py::c"}, ["f.py"])
     assert {key: [both.tests[one] for one in tests] for key, tests in both.functions.items()} == {
         ("toolchain/x.py", "f"): ["f.py::a"], ("toolchain/y.py", "h"): ["g.py::b"],
         ("toolchain/z.py", "new"): ["f.py::c"],
     }  # fmt: skip
     assert dict(zip(both.tests, both.seconds, strict=True)) == {"f.py::a": 1, "f.py::c": 4, "g.py::b": 3}
+    assert "f.py::gone" in added(old, new, {"f.py::a", "f.py::c"}, []).tests, "not all of the file was run"
 
 
 def test_lines_belong_to_functions(tmp_path: Path) -> None:
@@ -52,6 +53,7 @@ def test_changed_tests_and_programs_are_run() -> None:
     files = ["tests/unit/passes/test_passes.py", "tests/run/strings.kpy", "tests/errors/aliases.kpy", "README.md"]
     assert affected(dict.fromkeys(files), Reach()) == [ALWAYS, files[0], "tests/run/strings", "aliases"]
     assert affected({"toolchain/native/__main__.py": {1}}, Reach()) == [ALWAYS, *BESIDE["native"]]
+    assert "tests/run/edition2026/iterators" in affected({"stdlib/itertools/edition_2026.kpy": {29}}, Reach())
 
 
 def test_the_list_names_tests_of_most_rooms() -> None:
