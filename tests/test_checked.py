@@ -187,7 +187,7 @@ def test_tests_are_run_with_checks(program_cache: Path, tmp_path: Path) -> None:
 
 
 EXAMPLES = re.findall(
-    r"```kpy\n(.*?)```\n\n```\n(error\[.*?)```",
+    r"```mojo\n(.*?)```\n\n```\n(error\[.*?)```",
     (Path(__file__).parents[1] / "docs" / "checking.md").read_text(),
     re.DOTALL,
 )
@@ -197,9 +197,9 @@ EXAMPLES = re.findall(
 @pytest.mark.slow
 @pytest.mark.parametrize("text, said", EXAMPLES, ids=[said[6 : said.index("]")] for _, said in EXAMPLES])
 def test_examples_of_the_documentation(text: str, said: str, program_cache: Path, tmp_path: Path) -> None:
-    (tmp_path / "wrong.kpy").write_text(text)
+    (tmp_path / "wrong.mojo").write_text(text)
     options = re.findall(r"^# (--.*)$", text, re.MULTILINE) or ["--target-accelerator cpu"]
-    words = ["run", "-W", "none", "--check=all,leaks", *options[0].split(), "wrong.kpy"]
+    words = ["run", "-W", "none", "--check=all,leaks", "--edition", "2026", *options[0].split(), "wrong.mojo"]
     done = run_ktc(words, program_cache, tmp_path)
     assert done.stderr[done.stderr.find("error[") :] == said
     assert done.returncode == FAULT
