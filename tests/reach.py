@@ -1,7 +1,7 @@
 """Which tests reach which functions of the compiler and the library: recorded by a run, read by `make quick`.
 
     python tests/reach.py [-j N]              run the small tests, and write tests/reach.txt
-    python tests/reach.py [-j N] --add TESTS  run these, and add the functions that the list lacks
+    python tests/reach.py [-j N] --add TESTS  run these, and add them to the list
 
 A function of the compiler is reached where Python calls it, also in the processes that a test starts by forking. A
 function of the library is reached where the elaborator gives it an instance. tests/reach.txt has a line for each test
@@ -225,20 +225,20 @@ def write(reach: Reach, path: Path = FILE) -> None:
 
 
 def added(old: Reach, new: Reach, ran: Collection[str], files: Collection[str]) -> Reach:
-    """Return a list with the functions of a new one that it lacks, and without tests that no longer exist.
+    """Return a list to which the tests of a new one are added, and without tests that no longer exist.
 
     Args:
         ran: the tests that were run for the new list.
         files: the files of which all tests were run.
     """
     seconds = dict(zip(old.tests, old.seconds, strict=True)) | dict(zip(new.tests, new.seconds, strict=True))
-    functions: dict[tuple[str, str], list[str]] = {}
-    for reach in (new, old):  # a function that both have keeps the tests of the old list
+    functions: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for reach in (old, new):
         for key, numbers in reach.functions.items():
             tests = [reach.tests[one] for one in numbers]
             kept = [one for one in tests if one in ran or not one.startswith(tuple(files))]
-            if kept:
-                functions[key] = kept
+            functions[key] += [one for one in kept if one not in functions[key]]
+    functions = {key: tests[: 3 * KEPT] for key, tests in functions.items() if tests}
     used = sorted({one for tests in functions.values() for one in tests})
     number = {name: at for at, name in enumerate(used)}
     return Reach(

@@ -27,7 +27,7 @@ def test_a_room_is_added_to_the_list() -> None:
     new = Reach(["f.py::c"], [4], {("toolchain/x.py", "f"): [0], ("toolchain/z.py", "new"): [0]})
     both = added(old, new, {"f.py::a", "f.py::c"}, ["f.py"])
     assert {key: [both.tests[one] for one in tests] for key, tests in both.functions.items()} == {
-        ("toolchain/x.py", "f"): ["f.py::a"], ("toolchain/y.py", "h"): ["g.py::b"],
+        ("toolchain/x.py", "f"): ["f.py::a", "f.py::c"], ("toolchain/y.py", "h"): ["g.py::b"],
         ("toolchain/z.py", "new"): ["f.py::c"],
     }  # fmt: skip
     assert dict(zip(both.tests, both.seconds, strict=True)) == {"f.py::a": 1, "f.py::c": 4, "g.py::b": 3}

@@ -1,8 +1,10 @@
 """Files that are followed: what counts as a change of one."""
 
 import os
+import time
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ktc.driver.watching import followed_files
@@ -57,3 +59,17 @@ def test_file_may_be_away_for_a_moment(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(followed_files, "_PATIENCE_SECONDS", 0)
     file.unlink()
     assert files.changed()
+
+
+def test_each_absence_has_the_same_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that was away and is back again may be away once more."""
+    clock = [0.0]
+    monkeypatch.setattr(followed_files, "time", SimpleNamespace(monotonic=lambda: clock[0], time_ns=time.time_ns))
+    monkeypatch.setattr(followed_files, "_PATIENCE_SECONDS", 1)
+    file = tmp_path / "a.kpy"
+    files = FollowedFiles()
+    files.follow({str(file): digest("one")})
+    for at, text, is_changed in ((0, "", False), (0.5, "one", False), (1.2, "", False), (2.3, "", True)):
+        clock[0] = at
+        file.write_text(text)
+        assert files.changed() is is_changed, at
