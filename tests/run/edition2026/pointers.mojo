@@ -124,5 +124,6 @@ def main() raises:
         dest=Span(dst).unsafe_ptr(), src=Span(src).unsafe_ptr(), count=3
     )
     unsafe_memset_zero(Span(dst).unsafe_ptr(), 2)
+    Span(dst).unsafe_ptr().unsafe_offset(3).write(5)
     print(dst)
     more()
