@@ -196,14 +196,6 @@ def test_the_list_is_what_the_seed_reaches(tmp_path: Path, program_cache: Path) 
     assert {*made.defines} <= {*have.defines}, "run 'make archive'"
 
 
-@pytest.mark.thorough
-def test_the_list_is_current(program_cache: Path) -> None:
-    """With all settings for which it is made; the fast test above has the usual ones."""
-    cache = Cache(program_cache)
-    file = archive_list.settings(cache)[0].stdlib / kept_library.LIST
-    assert archive_list.text(*archive_list.made(cache)) == file.read_text("utf-8"), "run 'make archive'"
-
-
 def test_functions_of_other_settings_are_inlined_in_usual_builds(tmp_path: Path, program_cache: Path) -> None:
     usual = kept_library.listed(session(tmp_path, program_cache).config)
     for options in ({"debug": config.FULL_DEBUG}, {"checks": checked.KINDS}, {"defines": ("ASSERT=all",)}):
