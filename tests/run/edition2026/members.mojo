@@ -201,8 +201,91 @@ def quiet() raises:
     print(Counter("a", "b", "a").most_common(1)[0]._count)
 
 
+struct Only(Movable):
+    var n: Int
+
+    def __init__(out self, n: Int):
+        self.n = n
+
+
+def span_len[T: Movable & Deinitable](s: Span[T, _]) -> Int:
+    return len(s)
+
+
+def span_swap[T: Movable & Deinitable](s: MutSpan[T, _]):
+    s.unsafe_swap_elements(0, 1)
+
+
+def span_any[T: AnyType](s: Span[T, _]) -> Int:
+    return len(s)
+
+
+def list_push[T: Movable & Deinitable](mut l: List[T], var x: T) -> Int:
+    l.append(x^)
+    return len(l)
+
+
+def opt[T: Movable & Deinitable](var x: T) -> Optional[T]:
+    return Optional(x^)
+
+
+def dict_put[V: Movable & Deinitable](mut d: Dict[String, V], var v: V):
+    d["k"] = v^
+
+
+def arr[T: Movable & Deinitable](a: Array[T, 2]) -> Int:
+    return len(a)
+
+
+def arc[T: Movable & Deinitable](var x: T) -> ArcPointer[T]:
+    return ArcPointer(x^)
+
+
+def owned[T: Movable & Deinitable](var x: T) -> OwnedPointer[T]:
+    return OwnedPointer(x^)
+
+
+def deque[T: Movable & Deinitable](mut q: Deque[T], var x: T):
+    q.append(x^)
+
+
+def linked[T: Movable & Deinitable](mut q: LinkedList[T], var x: T):
+    q.append(x^)
+
+
+def tup[
+    T: Movable & Deinitable, U: Movable & Deinitable
+](t: Tuple[T, U]) -> Int:
+    return len(t)
+
+
+def bounded() raises:
+    var l = List[Only]()
+    print(list_push(l, Only(1)), list_push(l, Only(2)))
+    print(span_len(Span(l)), span_any(Span(l)))
+    span_swap(Span(l))
+    print(l[0].n, l[1].n)
+    print(opt(Only(3)).value().n, arc(Only(4))[].n, owned(Only(5))[].n)
+    var d = Dict[String, Only]()
+    dict_put(d, Only(6))
+    print(d["k"].n, len(d))
+    var a: Array[Only, 2] = [Only(7), Only(8)]
+    print(arr(a), a[1].n)
+    var t = (Only(9), Only(10))
+    print(tup(t), t[0].n)
+    var v: Variant[Int, Only] = Only(11)
+    print(v[Only].n)
+    var q = Deque[Only]()
+    deque(q, Only(12))
+    print(len(q))
+    var k = LinkedList[Only]()
+    linked(k, Only(13))
+    print(len(k))
+
+
 def main() raises:
     construct()
+    bounded()
     quiet()
     var d = Dict[Int, Int](capacity=10)
     for i in range(5):
