@@ -178,7 +178,7 @@ def applied(source: Source, edits: list[Edit]) -> str:
     """Return a text with edits; of those that overlap, the first."""
     parts: list[str] = []
     last = 0
-    for edit in sorted(set(edits), key=lambda one: (one.span.start, one.span.end)):
+    for edit in sorted(dict.fromkeys(edits), key=lambda one: (one.span.start, one.span.end)):
         if edit.span.start >= last:
             parts.extend((source.text[last : edit.span.start], edit.text))
             last = edit.span.end
