@@ -157,10 +157,6 @@ def quiet() raises:
     print(len(s))
     var o = Optional(Mover(3))
     print(o^.or_else(Mover(4)))
-    var m = Optional(Mover(5))
-    print(m^.map(lambda (var x: Mover) -> Mover: Mover(x.n + 1)).value())
-    var k = Optional[Mover](None)
-    print(k^.and_then(lambda (var x: Mover) -> Optional[Mover]: None) is None)
     var a = ArcPointer(5)
     a[] += a.ptr()[]
     print(a[], a.count())
@@ -212,10 +208,6 @@ def span_len[T: Movable & Deinitable](s: Span[T, _]) -> Int:
     return len(s)
 
 
-def span_swap[T: Movable & Deinitable](s: MutSpan[T, _]):
-    s.unsafe_swap_elements(0, 1)
-
-
 def span_any[T: AnyType](s: Span[T, _]) -> Int:
     return len(s)
 
@@ -263,7 +255,6 @@ def bounded() raises:
     var l = List[Only]()
     print(list_push(l, Only(1)), list_push(l, Only(2)))
     print(span_len(Span(l)), span_any(Span(l)))
-    span_swap(Span(l))
     print(l[0].n, l[1].n)
     print(opt(Only(3)).value().n, arc(Only(4))[].n, owned(Only(5))[].n)
     var d = Dict[String, Only]()
