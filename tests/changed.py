@@ -30,6 +30,8 @@ BESIDE = {
     "tuning": ["tests/unit/test_tuning.py"], "lsp": ["tests/unit/tools/test_lsp.py"],
 }  # fmt: skip
 """Rooms whose tests take longer than a recorded test may, or call no function of theirs."""
+OF_LIBRARY = {"linalg": ["tests/run/kernels_once"], "nn": ["tests/run/kernels_once"]}
+"""Packages of the library whose other programs take longer than a recorded test may."""
 DEADLINE = "KTC_TEST_DEADLINE"
 """Seconds since the epoch after which no further test starts."""
 OVER = 4
@@ -117,6 +119,7 @@ def affected(files: dict[str, set[int] | None], reach: Reach) -> list[str]:
             own.append(path.stem if path.parts[1] != "run" else name.partition(".")[0])
         elif name.startswith(("toolchain/", "stdlib/")):
             own += BESIDE.get(path.parts[1], []) if name.startswith("toolchain/") else []
+            own += OF_LIBRARY.get(path.parts[1], []) if name.startswith("stdlib/") else []
             own += _programs_of_2026(path) if "2026" in path.stem and path.suffix == ".kpy" else []
             for function in functions_at(ROOT / name, lines) if lines is not None else {""}:
                 for at, test in enumerate(reach.of_function(name, function)[:MOST]):

@@ -53,6 +53,7 @@ def test_changed_tests_and_programs_are_run() -> None:
     files = ["tests/unit/passes/test_passes.py", "tests/run/strings.kpy", "tests/errors/aliases.kpy", "README.md"]
     assert affected(dict.fromkeys(files), Reach()) == [ALWAYS, files[0], "tests/run/strings", "aliases"]
     assert affected({"toolchain/native/__main__.py": {1}}, Reach()) == [ALWAYS, *BESIDE["native"]]
+    assert affected({"stdlib/nn/normalization.kpy": {1}}, Reach()) == [ALWAYS, "tests/run/kernels_once"]
     assert "tests/run/edition2026/iterators" in affected({"stdlib/itertools/edition_2026.kpy": {29}}, Reach())
 
 
