@@ -150,7 +150,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     def place(item: pytest.Item) -> int | None:
         file, _, name = item.nodeid.partition("::")
         program = re.search(r"\[(.*)\]$", name)
-        return next((order[one] for one in (item.nodeid, file, program and program[1]) if one in order), None)
+        names = (item.nodeid, file, program and program[1], program and f"tests/{program[1]}")  # run/x: on devices
+        return next((order[one] for one in names if one in order), None)
 
     placed = [(at, item) for item in items if (at := place(item)) is not None]
     config.hook.pytest_deselected(items=[item for item in items if place(item) is None])
