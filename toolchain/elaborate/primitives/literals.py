@@ -66,9 +66,10 @@ def _integer_binary(use: Use) -> Result:
     a, b = _integer(use, 0), _integer(use, 1)
     if b == 0 and how in ("//", "%"):
         return use.literal(0)  # as at run time
-    if b < 0 and how in ("<<", ">>", "**"):
-        reason = "raised to a negative power" if how == "**" else "shifted by a negative number"
-        use.fail(Code.COMPILE_TIME_EVALUATION_FAILED, f"a whole literal is {reason}")
+    if b < 0 and how in ("<<", ">>"):
+        return use.literal(0)  # as the reference has it
+    if b < 0 and how == "**":
+        use.fail(Code.COMPILE_TIME_EVALUATION_FAILED, "a whole literal is raised to a negative power")
     bits = {"<<": a.bit_length() + b if a else 0, "**": a.bit_length() * b if abs(a) > 1 else 0}.get(how, 0)
     if bits > MAX_BITS:
         use.fail(Code.COMPILE_TIME_EVALUATION_LIMIT, f"a literal would have more than {MAX_BITS} bits")
