@@ -452,7 +452,8 @@ def test_whole_literals(body):
     for kind, value in (("index", 1 << 63), ("uindex", -1), ("uindex", 1 << 64)):
         with pytest.raises(Failed):
             fold(body, "kgen.int_literal.to", whole(body, value), _type=body.elab.prim(kind))
-    for op, a, b in (("<<", 1, -1), ("**", 2, -1), ("<<", 1, 1 << 40), ("**", 3, 1 << 40)):
+    assert do("<<", 3, -5) == 0 and do(">>", -3, -5) == 0
+    for op, a, b in (("**", 2, -1), ("<<", 1, 1 << 40), ("**", 3, 1 << 40)):
         with pytest.raises(Failed):
             do(op, a, b)
 
