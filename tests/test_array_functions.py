@@ -38,6 +38,17 @@ fn trace(m: Square) -> Float64:
     return m[0, 0][0] + m[1, 1][0] + m[2, 2][0]
 
 
+@export("twice")
+fn doubled(ctx: DeviceContext, x: Vector) raises:
+    scale(ctx, x, x)
+
+
+fn bump(x: UnsafePointer[Float32, MutAnyOrigin], count: Int):
+    var i = Int(global_idx.x)
+    if i < count:
+        x[i] += 1
+
+
 @export
 fn add(a: Int, b: Int) -> Int:
     return a + b
@@ -79,6 +90,16 @@ def test_arrays_are_tensors(functions: ktc.Library) -> None:
     views = (square[:3, :3], square[::2, ::2], square.T[:3, 3:])
     assert [functions.trace(one) for one in views] == [one.trace() for one in views]
     assert functions.add(1, 2) == 3
+
+
+def test_names_kernels_and_code_of_a_file_with_them(functions: ktc.Library) -> None:
+    assert sorted(functions.functions) == ["add", "scale", "trace", "twice"]
+    x = np.ones(4, np.float32)
+    functions.twice(x)
+    functions.kernel("bump")[1, 32](x, 3)
+    assert x.tolist() == [3.0, 3.0, 3.0, 2.0]
+    assert "scale_kernel" in functions.scale.asm("ptx")
+    assert "define" in functions.add.asm("llvm")
 
 
 def test_arrays_are_tile_tensors() -> None:

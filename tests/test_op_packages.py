@@ -26,7 +26,7 @@ def _matrix(dtype: str, rows: int, columns: int) -> TensorSpec:
 
 def test_what_execute_takes() -> None:
     ops = registered_ops(OPS)
-    assert sorted(ops) == ["add_constant", "blend", "checked_copy", "transpose"]
+    assert sorted(ops) == ["add_constant", "blend", "checked_copy", "power", "transpose"]
     blend = ops["blend"]
     assert (blend.module, blend.struct) == ("ops.elementwise", "Blend")
     assert (blend.struct_parameters, blend.parameters) == (("inverted",), ("dtype", "rank", "target"))
@@ -34,6 +34,8 @@ def test_what_execute_takes() -> None:
         ("output", "tensor", True), ("weight", "number", False), ("a", "tensor", False), ("b", "tensor", False),
         ("ctx", "context", False),
     ]  # fmt: skip
+    assert (blend.needed, ops["add_constant"].needed) == ((), ("value",))
+    assert [one.python_types for one in ops["power"].arguments[2:5]] == [(float, int), (int,), (bool,)]
     assert [one.rank for one in ops["transpose"].arguments] == [2, 2, -1]
     assert [one.dtype for one in registered_ops(TESTS / "interop/torch/ops_2025")["grayscale"].arguments] == [
         "uint8", "uint8", ""
@@ -52,6 +54,15 @@ def test_operators_of_both_editions_run(target: str) -> None:
     older = registered_ops(TESTS / "interop" / "torch" / "ops_2025")["add_vectors"]
     _call(older, {}, [vector] * 3, target, addressof(sums), addressof(first), addressof(second))
     assert list(sums) == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+
+
+def test_numbers_become_the_types_of_the_operator() -> None:
+    source, result = (c_int32 * 4)(1, 2, 3, 4), (c_int32 * 4)()
+    vector = TensorSpec("int32", 1, (4,), (1,), 4)
+    text = program(registered_ops(OPS)["power"], {}, [vector] * 2, [int, int, bool], "cpu")
+    call = compile(text, "calling", target="cpu", include=[OPS.parent]).functions["run"].raw
+    call(0, 0, addressof(result), addressof(source), 2, 3, True)
+    assert list(result) == [-2, -16, -54, -128]
 
 
 def test_extents_of_run_time() -> None:

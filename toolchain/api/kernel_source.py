@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ktc import config
+from ktc.api.arrays.device_functions import blanked, device_exports, tensor_name
 from ktc.api.building import BuildRequest, edition_of
 from ktc.api.errors import CompileError, Problem
 from ktc.base.editions import Edition
@@ -50,6 +51,7 @@ def launching_text(
             else f"{request.path.name} does not parse"
         )
         raise _bad(request, message)
+    text = blanked(text, device_exports(module))
     known = {param.name: param for param in node.params}
     for given in parameters:
         if given not in known:
@@ -113,21 +115,6 @@ def _parameters(text: str, node: ast.FunctionDecl) -> str:
         if depth == 0:
             return text[start + 1 : index]
     return ""
-
-
-_TENSORS = ("LayoutTensor", "TileTensor")
-
-
-def tensor_name(module: ast.Module, node: ast.Expr | None) -> str:
-    """Return the name of the tensor that a type is, also through aliases of the file; "" for another type."""
-    aliases = {one.name: one.value for one in module.body if isinstance(one, ast.Alias)}
-    for _ in range(len(aliases) + 1):
-        while isinstance(node, ast.Subscript):
-            node = node.base
-        if not isinstance(node, ast.Name) or node.id not in aliases:
-            break
-        node = aliases[node.id]
-    return node.id if isinstance(node, ast.Name) and node.id in _TENSORS else ""
 
 
 def _appended(text: str, module: ast.Module, node: ast.FunctionDecl, chosen: str, api: str) -> str:

@@ -71,17 +71,18 @@ class Function:
         """
         if kind == "ptx":
             options = BuildOptions(**{**self._request.options, "target": target or "sm_90"})
-            return building.kernel_texts(replace(self._request, emit="shared-lib", options=options))
+            return building.kernel_texts(replace(self._library._program, emit="shared-lib", options=options))
         if kind not in ("llvm", "llvm-opt", "asm"):
             raise ValueError(f"kind must be llvm, llvm-opt, asm or ptx, not '{kind}'")
-        return building.text_of(replace(self._request, emit="shared-lib"), kind).data.decode()
+        return building.text_of(replace(self._library._program, emit="shared-lib"), kind).data.decode()
 
 
 class Library:
     """The exported functions of a source file, as attributes; its kernels, by `kernel`."""
 
     def __init__(self, request: BuildRequest, reloads: bool = False) -> None:
-        self._request, self._reloads = request, reloads
+        self._request = self._program = request  # the second has functions of numbers for those of arrays
+        self._reloads = reloads
         self._watch = Watch(reloads)
         self._digest = b""
         self._module: ModuleType | None = None
@@ -98,7 +99,8 @@ class Library:
             building.check(request)
             return False
         text, of_arrays = device_functions(source, str(request.path), edition_of(request.options))
-        made = building.make(replace(request, text=text) if of_arrays else request)
+        self._program = replace(request, text=text) if of_arrays else request
+        made = building.make(self._program)
         self._watch.begin(made.reads, since)
         digest = sha256(made.data).digest()
         if digest == self._digest:

@@ -5,9 +5,11 @@ Input: the sources of a package in which structs stand below `@compiler.register
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ktc import config
 from ktc.api.errors import CompileError, Problem
@@ -21,6 +23,8 @@ from ktc.syntax.registrations import registered
 SUFFIXES = (".mojo", ".kpy")
 _WRITTEN = {"InputTensor": "", "OutputTensor": "Output", "_MutableInputTensor": "MutableInput"}
 _CONTEXTS = ("DeviceContext", "DeviceContextPtr")
+_SCALARS = ("Scalar", "SIMD")
+_WHOLE = re.compile(r"U?Int\d*|u?int\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +34,34 @@ class OpArgument:
     Attributes:
         kind: "tensor", "context" or "number".
         direction: of a tensor: "Input", "Output" or "MutableInput".
-        dtype, rank: of a tensor whose type names them ("float32", 2); "" and -1 where they are open.
+        rank: of a tensor whose type names it; -1 where it is open.
+        element: the element type of a tensor or scalar as it is written ("DType.float32", "dtype", "output.dtype").
+        number: the type of a number that is no scalar ("Float32").
     """
 
     name: str
     kind: str
     direction: str = ""
-    dtype: str = ""
     rank: int = -1
+    element: str = ""
+    number: str = ""
 
     @property
     def writes(self) -> bool:
         """Whether it is a tensor that the operator changes."""
         return self.direction in ("Output", "MutableInput")
+
+    @property
+    def dtype(self) -> str:
+        """The name of the element type ("float32"); "" where it is open."""
+        return self.element.removeprefix("DType.") if self.element.startswith("DType.") else ""
+
+    @property
+    def python_types(self) -> tuple[type, ...]:
+        """The types of Python that a number may have; the first is for messages."""
+        if self.number == "Bool":
+            return (bool,)
+        return (int,) if _WHOLE.fullmatch(self.number or self.dtype) else (float, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +71,7 @@ class RegisteredOp:
     Attributes:
         module: where its struct is, as the package's parent folder sees it ("op.conv1d").
         struct_parameters, parameters: the names of the compile-time parameters of the struct and of `execute`.
-        needed: those of them without a default value.
+        needed: those of them that have no default value, and that no argument's type determines.
         arguments: those of `execute`.
     """
 
@@ -106,7 +125,8 @@ def registered_ops(folder: Path) -> dict[str, RegisteredOp]:
             line = text.count("\n", 0, struct.start) + 1
             if name in found:
                 raise _wrong(path, line, f"two operators are registered as '{name}'")
-            found[name] = _op(name, struct, path, _module_name(path, folder), line)
+            place = _Place(path, text, line)
+            found[name] = _op(name, struct, place, _module_name(path, folder))
     return found
 
 
@@ -115,45 +135,59 @@ def _module_name(path: Path, folder: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+class _Place(NamedTuple):
+    """A struct's file, its text, and the struct's line in it."""
+
+    path: Path
+    text: str
+    line: int
+
+
 def _wrong(path: Path, line: int, message: str) -> CompileError:
     return CompileError([Problem("bad-operator", message, str(path), line)], f"error[bad-operator]: {message}\n")
 
 
-def _op(name: str, struct: ast.StructDecl, path: Path, module: str, line: int) -> RegisteredOp:
+def _op(name: str, struct: ast.StructDecl, place: _Place, module: str) -> RegisteredOp:
     execute = [one for one in struct.body if isinstance(one, ast.FunctionDecl) and one.name == "execute"]
     if len(execute) != 1:
         said = "no method 'execute'" if not execute else "several methods 'execute'"
-        raise _wrong(path, line, f"operator '{name}': the struct '{struct.name}' has {said}")
-    arguments = tuple([_argument(one, name, path, line) for one in execute[0].args])
+        raise _wrong(place.path, place.line, f"operator '{name}': the struct '{struct.name}' has {said}")
+    arguments = tuple([_argument(one, name, place) for one in execute[0].args])
     own = [one for one in execute[0].params if one.kind not in ("infer", "star")]
-    everything = [*struct.params, *own]
+    types = " ".join([_written(one.type, place.text) for one in execute[0].args])
+    determined = {"target", *re.findall(r"\w+", types)}
+    needed = [one.name for one in (*struct.params, *own) if one.default is None and one.name not in determined]
     return RegisteredOp(
         name, module, struct.name, tuple([one.name for one in struct.params]), tuple([one.name for one in own]),
-        tuple([one.name for one in everything if one.default is None]), arguments,
+        tuple(needed), arguments,
     )  # fmt: skip
 
 
-def _argument(node: ast.Param, op: str, path: Path, line: int) -> OpArgument:
+def _argument(node: ast.Param, op: str, place: _Place) -> OpArgument:
     kind = node.type
     while isinstance(kind, ast.Subscript):
         kind = kind.base
     head = kind.name if isinstance(kind, ast.Attribute) else kind.id if isinstance(kind, ast.Name) else ""
     if node.kind in ("star", "starstar") or (head not in _WRITTEN and "Tensor" in head):
         text = f"operator '{op}': the argument '{node.name}' is of a kind that Python cannot pass: '{head}'"
-        raise _wrong(path, line, text)
+        raise _wrong(place.path, place.line, text)
     if head in _CONTEXTS:
         return OpArgument(node.name, "context")
     if head in _WRITTEN:
         given = {one.name: one.value for one in node.type.keywords} if isinstance(node.type, ast.Subscript) else {}
-        rank, dtype = given.get("rank"), given.get("dtype")
-        named = dtype.name if isinstance(dtype, ast.Attribute) and _is_dtype(dtype.value) else ""
+        rank = given.get("rank")
         extent = rank.value if isinstance(rank, ast.IntLit) else -1
-        return OpArgument(node.name, "tensor", _WRITTEN[head] or "Input", named, extent)
-    return OpArgument(node.name, "number")
+        return OpArgument(
+            node.name, "tensor", _WRITTEN[head] or "Input", extent, _written(given.get("dtype"), place.text)
+        )
+    if head in _SCALARS and isinstance(node.type, ast.Subscript):
+        named = [one.value for one in node.type.keywords if one.name == "dtype"]
+        return OpArgument(node.name, "number", element=_written([*named, *node.type.args][0], place.text))
+    return OpArgument(node.name, "number", number=head)
 
 
-def _is_dtype(node: ast.Expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "DType"
+def _written(node: ast.Expr | None, text: str) -> str:
+    return text[node.start : node.end] if node is not None else ""
 
 
 def program(
@@ -179,7 +213,8 @@ def program(
         elif argument.kind == "number":
             number, kind = next(kinds)
             last.append(f"number{number}: {'Bool' if kind is bool else 'Int' if kind is int else 'Float64'}")
-            passed.append(f"number{number}")
+            type_name = argument.number or f"Scalar[{_element(argument.element, op, tensors, values)}]"
+            passed.append(f"{type_name}(number{number})")
         else:
             number, spec = next(specs)
             constants.append(f"alias _spec{number} = {_spec_text(spec)}")
@@ -211,6 +246,16 @@ def program(
     ])  # fmt: skip
 
 
+def _element(written: str, op: RegisteredOp, tensors: Sequence[TensorSpec], values: Mapping[str, str]) -> str:
+    """Return an element type that a scalar's type names: itself, a tensor's, or that of a parameter."""
+    if written in values:
+        return values[written]
+    for argument, spec in zip([one for one in op.arguments if one.kind == "tensor"], tensors, strict=True):
+        if written in (f"{argument.name}.dtype", argument.element):
+            return f"DType.{spec.dtype}"
+    return written
+
+
 def _with_parameters(name: str, values: Mapping[str, str]) -> str:
     return f"{name}[{', '.join([f'{one}={value}' for one, value in values.items()])}]" if values else name
 
@@ -229,13 +274,13 @@ def _spec_text(spec: TensorSpec) -> str:
 def _extents(number: int, spec: TensorSpec) -> list[str]:
     if spec.sizes is not None:
         return []
-    return [f"{what}{number}_{axis}: Int" for what in ("size", "stride") for axis in range(spec.rank)]
+    return [f"{title}{number}_{axis}: Int" for title in ("size", "stride") for axis in range(spec.rank)]
 
 
 def _tensor_lines(number: int, spec: TensorSpec, direction: str) -> list[str]:
     pairs = []
-    for what, values in (("size", spec.sizes), ("stride", spec.strides)):
-        words = map(str, values) if values is not None else [f"{what}{number}_{axis}" for axis in range(spec.rank)]
+    for title, values in (("size", spec.sizes), ("stride", spec.strides)):
+        words = map(str, values) if values is not None else [f"{title}{number}_{axis}" for axis in range(spec.rank)]
         pairs.append(f"IndexList[{spec.rank}]({', '.join(words)})")
     return [
         f"    var pointer{number} = UnsafePointer[Scalar[DType.{spec.dtype}], MutAnyOrigin](",

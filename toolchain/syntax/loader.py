@@ -30,7 +30,7 @@ from ktc.syntax.parsing.tables import Store, load_tables
 MAIN = "__main__"
 LIBRARY = "std"
 _LIBRARY_FOLDER = "stdlib"
-"""The library's folder: older programs import its modules through it."""
+"""The library's folder: programs of edition 2025 may import its modules through it."""
 
 _INIT = "__init__"
 _BOM = "\ufeff"
@@ -131,8 +131,8 @@ class Package:
                 self.failed.add(dotted)
             if found is not None or dotted in self.failed or (by_root and parts[0] in LIBRARY_MODULES):
                 return found
-        if parts[0] == _LIBRARY_FOLDER and len(parts) > 1:
-            return self._find(f"{LIBRARY}.{'.'.join(parts[1:])}", inside, by_root)
+        if parts[0] == _LIBRARY_FOLDER and not by_root:
+            return self._find(".".join([LIBRARY, *parts[1:]]), inside, by_root)
         return self._load(f"{LIBRARY}.{dotted}", parts, (self.stdlib,), True)
 
     def _is_of_library(self, head: str) -> bool:

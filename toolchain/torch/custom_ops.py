@@ -13,12 +13,23 @@ from ktc.api.cuda import target_of
 from ktc.api.libraries import compile
 from ktc.api.op_packages import RegisteredOp, TensorSpec, program, registered_ops
 from ktc.base.similarity import close_matches
+from ktc.torch.registration import has_watchers, is_plain
 from ktc.torch.variants import Call, start
 
 NAMESPACE = "ktc_custom"
 LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
 _MOST_ALIGNMENT = 16
 _SCHEMAS: Mapping[type, str] = {bool: "bool", int: "int", float: "float"}
+
+
+class _Registered:
+    """The operators that torch knows; the last one that was made with a name does the work."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, CustomOp] = {}
+
+
+_REGISTERED = _Registered()
 
 
 class CustomOpLibrary:
@@ -130,7 +141,8 @@ class CustomOp:
             RuntimeError: tensors are on several devices, or the operator raised an error.
             CompileError: it cannot be compiled for these tensors and parameters.
         """
-        if torch.compiler.is_compiling():
+        records = torch.is_grad_enabled()
+        if has_watchers() or not all(is_plain(one, records) for one in self._tensors_of(arguments)):
             self._overload_for(arguments)(*arguments)
         else:
             self._run(*arguments)
@@ -150,7 +162,7 @@ class CustomOp:
 
     def _registered(self, numbers: tuple[type, ...]) -> Call:
         """Register the operator for numbers of some types."""
-        identity = repr((self._settings, self._op.module, self._values, [one.__name__ for one in numbers]))
+        identity = repr((self._settings, self._op, self._values, [one.__name__ for one in numbers]))
         plain = "".join([one if one.isalnum() and one.isascii() else "_" for one in self._op.name])
         name = f"{plain}_{sha256(identity.encode()).hexdigest()[:12]}"
         kinds, words = iter(numbers), []
@@ -159,10 +171,16 @@ class CustomOp:
                 words.append(f"{_SCHEMAS.get(next(kinds), 'float')} {one.name}")
             else:
                 words.append(f"Tensor(a{number}!) {one.name}" if one.writes else f"Tensor {one.name}")
-        if not hasattr(getattr(torch.ops, NAMESPACE), name):
+        is_new = name not in _REGISTERED.known
+        _REGISTERED.known[name] = self
+        if is_new:
+
+            def run(*given: object) -> None:
+                _REGISTERED.known[name]._run(*given)
+
             LIBRARY.define(f"{name}({', '.join(words)}) -> ()", tags=(torch.Tag.pt2_compliant_tag,))
             for device in ("CPU", "CUDA"):
-                LIBRARY.impl(name, self._run, device)
+                LIBRARY.impl(name, run, device)
             torch.library.register_fake(f"{NAMESPACE}::{name}", lambda *_: None, lib=LIBRARY)
         made: Call = getattr(getattr(torch.ops, NAMESPACE), name).default
         self._overloads[numbers] = made
@@ -170,19 +188,28 @@ class CustomOp:
 
     # ---- calls ----
 
-    def _run(self, *arguments: object) -> None:
+    def _tensors_of(self, arguments: tuple[object, ...]) -> list[torch.Tensor]:
+        """Return the tensors among arguments.
+
+        Raises:
+            TypeError: there are more or fewer arguments, or one is no tensor.
+        """
         if len(arguments) != len(self._given):
             names = ", ".join(one.name for one in self._given)
             raise TypeError(f"{self._op.name}() takes {len(self._given)} arguments ({names}), not {len(arguments)}")
-        tensors, numbers = list[torch.Tensor](), list[object]()
+        tensors = list[torch.Tensor]()
         for one, value in zip(self._given, arguments, strict=True):
-            if one.kind == "number":
-                numbers.append(value)
-            elif isinstance(value, torch.Tensor):
+            if isinstance(value, torch.Tensor) and one.kind == "tensor":
                 tensors.append(value)
-            else:
+            elif one.kind == "tensor" or not isinstance(value, one.python_types):
+                wanted = "Tensor" if one.kind == "tensor" else one.python_types[0].__name__
                 kind = type(value).__name__
-                raise TypeError(f"{self._op.name}(): argument '{one.name}' must be Tensor, not {kind}")
+                raise TypeError(f"{self._op.name}(): argument '{one.name}' must be {wanted}, not {kind}")
+        return tensors
+
+    def _run(self, *arguments: object) -> None:
+        tensors = self._tensors_of(arguments)
+        numbers = [value for one, value in zip(self._given, arguments, strict=True) if one.kind == "number"]
         device = tensors[0].get_device() if tensors else -1
         key = (device, *[_key(one, self._settings.dynamic) for one in tensors], *[type(one) for one in numbers])
         call = self._calls.get(key)
@@ -200,9 +227,8 @@ class CustomOp:
     def _compiled(self, tensors: list[torch.Tensor], numbers: list[object], device: int) -> Call:
         self._check(tensors)
         known = {name for name, _ in self._values}
-        inferred = {"target", "dtype", "rank"}
-        missing = [name for name in self._op.needed if name not in known | inferred]
-        if missing and not known:
+        missing = [name for name in self._op.needed if name not in known]
+        if missing:
             text = f"operator '{self._op.name}' needs values for {', '.join(missing)}"
             raise TypeError(f"{text}: library.{self._op.name}[{{'{missing[0]}': …}}]")
         specs = [_spec(one, self._settings.dynamic) for one in tensors]
@@ -244,14 +270,13 @@ def _literal(value: object) -> str:
 
 def _key(tensor: torch.Tensor, dynamic: bool) -> tuple[object, ...]:
     """Return the facts of a tensor that a program is compiled for."""
-    alignment = tensor.data_ptr() % _MOST_ALIGNMENT
+    is_aligned = tensor.data_ptr() % _MOST_ALIGNMENT == 0
     if dynamic:
-        return tensor.dim(), tensor.dtype, alignment
-    return tensor.shape, tensor.stride(), tensor.dtype, alignment
+        return tensor.dim(), tensor.dtype, is_aligned
+    return tensor.shape, tensor.stride(), tensor.dtype, is_aligned
 
 
 def _spec(tensor: torch.Tensor, dynamic: bool) -> TensorSpec:
-    address = tensor.data_ptr() % _MOST_ALIGNMENT
-    alignment = tensor.element_size() if address else _MOST_ALIGNMENT
+    alignment = tensor.element_size() if tensor.data_ptr() % _MOST_ALIGNMENT else _MOST_ALIGNMENT
     sizes, strides = (None, None) if dynamic else (tuple(tensor.shape), tuple(tensor.stride()))
     return TensorSpec(str(tensor.dtype).removeprefix("torch."), tensor.dim(), sizes, strides, alignment)

@@ -45,6 +45,22 @@ class Plan:
     single: tuple[Shape, torch.dtype | None] | None = None
 
 
+def has_watchers() -> bool:
+    """Whether torch must see each call: a compilation, a mode (fake tensors, tracing) or a transform is active."""
+    return bool(_is_compiling() or _dispatch_modes() or _function_modes() or _transforms() is not None)
+
+
+def is_plain(value: object, records: bool) -> bool:
+    """Whether a value is a tensor of the CPU or of a GPU that nothing but the operator needs to know of.
+
+    Args:
+        records: whether gradients are recorded.
+    """
+    if not isinstance(value, torch.Tensor) or type(value) not in _TYPES:
+        return False
+    return not (records and value.requires_grad) and bool(value.is_cuda or value.is_cpu)
+
+
 class Operator:
     """An operator of torch, `torch.ops.ktc.NAME`.
 
@@ -85,13 +101,11 @@ class Operator:
         Raises:
             TypeError: an argument is no tensor.
         """
-        if _is_compiling() or _dispatch_modes() or _function_modes() or _transforms() is not None:
+        if has_watchers():
             return self.overload(*arguments)
-        records = _records()
+        records = bool(_records())
         for one in arguments[: self._count]:
-            if one is None:
-                continue
-            if type(one) not in _TYPES or (records and one.requires_grad) or not (one.is_cuda or one.is_cpu):
+            if one is not None and not is_plain(one, records):
                 self._require_tensors(arguments)
                 return self.overload(*arguments)
         return self._run(*arguments)

@@ -1,11 +1,13 @@
 """Packages of custom operators, called on tensors: each part prints one line."""
 
 import sys
+import tempfile
 from pathlib import Path
 
 import torch
 from ktc import CompileError
 from ktc.torch import CustomOpLibrary
+from torch._subclasses import FakeTensorMode
 
 HERE = Path(__file__).parent
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -38,6 +40,11 @@ def elementwise():
             torch.testing.assert_close(result, a + (b - a) * 0.25)
             ops.blend[{"inverted": True}](result, 0.25, a, b)
             torch.testing.assert_close(result, a + (b - a) * 0.75)
+    powers = CustomOpLibrary(HERE / "ops").power
+    x = torch.tensor([1, 2, 3], dtype=torch.int16, device=DEVICE)
+    result = torch.empty_like(x)
+    powers(result, x, 2, 2, False)
+    assert result.tolist() == [2, 8, 18]
     dynamic = CustomOpLibrary(HERE / "ops", dynamic=True).blend
     for rows in (2, 5, 9):
         a, b = torch.ones(rows, 4, device=DEVICE), torch.zeros(rows, 4, device=DEVICE)
@@ -82,6 +89,16 @@ def registered():
     assert torch.equal(twice(x), x * 2 + 8)
     torch.library.opcheck(add.overload, (torch.empty_like(x), x))
     assert ops.add_constant[{"value": 7}] is add
+    with FakeTensorMode():
+        fake = torch.empty(6)
+        add(fake, torch.empty(6))
+    path = Path(tempfile.mkdtemp()) / "op.mojo"
+    for number in (1, 2):  # a file that has changed: the operator that torch knows does what the last library says
+        path.write_text((HERE / "ops" / "elementwise.mojo").read_text().replace("(value)", f"(value * {number})"))
+        changed = CustomOpLibrary(path).add_constant[{"value": 5}]
+        result = torch.empty_like(x)
+        changed.overload(result, x)
+        assert torch.equal(result, x + 5 * number)
 
 
 def errors():
@@ -97,6 +114,7 @@ def errors():
     y, older = torch.empty(2, 3, dtype=torch.uint8), CustomOpLibrary(HERE / "ops_2025")
     said(lambda: older.grayscale(y, torch.empty(2, 3, 3)), RuntimeError, "image to have dtype uint8, not float32")
     said(lambda: ops.transpose(torch.empty(2, 2), torch.empty(2, 2, dtype=torch.int8)), CompileError, "int8")
+    said(lambda: ops.power(torch.empty(4), x, 1.0, 2.5, True), TypeError, "'exponent' must be int, not float")
     said(lambda: ops.checked_copy(torch.empty(3), x), ValueError, "lengths differ: 3 and 4")
     said(lambda: CustomOpLibrary(HERE / "none"), FileNotFoundError, "no source of a package")
     said(lambda: ops.checked_copy(torch.empty(4, dtype=torch.cfloat), x), RuntimeError, "dense tensor of numbers")

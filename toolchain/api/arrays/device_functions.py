@@ -6,12 +6,11 @@ which make these numbers of arrays. The context is that of the arrays' device, o
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ktc import config
 from ktc.api.arrays.array_arguments import Array, Records, array_of
 from ktc.api.cuda import stream_of
-from ktc.api.kernel_source import tensor_name
 from ktc.base.editions import Edition
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
@@ -21,6 +20,7 @@ from ktc.syntax.parsing.parser import parse
 
 Call: TypeAlias = Callable[..., object]
 _CONTEXTS = ("DeviceContext", "DeviceContextPtr")
+_TENSORS = ("LayoutTensor", "TileTensor")
 _LIBRARY = "tensor._arrays"
 
 
@@ -66,33 +66,62 @@ def device_functions(text: str, path: str, edition: Edition | None) -> tuple[str
     module = parse(source, sink, config.open_cache())
     if module is None or sink.error_count:
         return text, ()
-    found, lines = list[DeviceFunction](), list[str]()
-    for node in module.body:
-        if isinstance(node, ast.FunctionDecl):
-            decorator = next((one for one in node.decorators if _is_export(one)), None)
-            kinds = [_kind(module, one) for one in node.args]
-            if decorator is not None and not node.params and any(kinds):
-                text = text[: decorator.start] + _blank(text[decorator.start : decorator.end]) + text[decorator.end :]
-                name = f"_ktc_of_arrays_{len(found)}"
-                lines += _wrapper(text, module, node, name, kinds)
-                arguments = [
-                    Argument(one.name, bool(kind), _only_reads(text, module, one.type), one.default is not None)
-                    for one, kind in zip(node.args, kinds, strict=True)
-                    if kind not in _CONTEXTS
-                ]
-                found.append(DeviceFunction(node.name, name, node.doc, tuple(arguments)))
-    if not found:
+    exports = device_exports(module)
+    if not exports:
         return text, ()
-    return "\n".join([text, *_imports(module), *lines, ""]), tuple(found)
+    found, lines = list[DeviceFunction](), _imports(module)
+    for one in exports:
+        hidden = f"_ktc_of_arrays_{len(found)}"
+        lines += _wrapper(text, module, one, hidden)
+        arguments = [
+            Argument(given.name, bool(kind), _only_reads(text, module, given.type), given.default is not None)
+            for given, kind in zip(one.node.args, one.kinds, strict=True)
+            if kind not in _CONTEXTS
+        ]
+        found.append(DeviceFunction(one.name, hidden, one.node.doc, tuple(arguments)))
+    return "\n".join([blanked(text, exports), *lines, ""]), tuple(found)
 
 
-def _is_export(decorator: ast.Decorator) -> bool:
-    value = decorator.value.func if isinstance(decorator.value, ast.Call) else decorator.value
-    return isinstance(value, ast.Name) and value.id == "export"
+class DeviceExport(NamedTuple):
+    """An exported function with a context or tensors, as it is written.
+
+    Attributes:
+        name: by which it is exported.
+        decorator: its `@export`.
+        kinds: of each argument, as `_kind` returns it.
+    """
+
+    name: str
+    node: ast.FunctionDecl
+    decorator: ast.Decorator
+    kinds: list[str]
 
 
-def _blank(text: str) -> str:
-    return "".join([one if one == "\n" else " " for one in text])
+def device_exports(module: ast.Module) -> list[DeviceExport]:
+    """Return the exported functions of a module that take a context or tensors."""
+    found = list[DeviceExport]()
+    for node in module.body:
+        if not isinstance(node, ast.FunctionDecl) or node.params:
+            continue
+        for decorator in node.decorators:
+            call = decorator.value if isinstance(decorator.value, ast.Call) else None
+            value = call.func if call is not None else decorator.value
+            if isinstance(value, ast.Name) and value.id == "export":
+                kinds = [_kind(module, one) for one in node.args]
+                named = call.args[0] if call is not None and call.args else None
+                name = named.value if isinstance(named, ast.StrLit) else node.name
+                if any(kinds):
+                    found.append(DeviceExport(name, node, decorator, kinds))
+    return found
+
+
+def blanked(text: str, exports: list[DeviceExport]) -> str:
+    """Return a text in which functions are not exported; everything stays at its place."""
+    for one in exports:
+        start, end = one.decorator.start, one.decorator.end
+        spaces = "".join(["\n" if letter == "\n" else " " for letter in text[start:end]])
+        text = text[:start] + spaces + text[end:]
+    return text
 
 
 def _written(text: str, node: ast.Expr | None) -> str:
@@ -104,6 +133,18 @@ def _kind(module: ast.Module, argument: ast.Param) -> str:
     if isinstance(argument.type, ast.Name) and argument.type.id in _CONTEXTS:
         return argument.type.id
     return tensor_name(module, argument.type)
+
+
+def tensor_name(module: ast.Module, node: ast.Expr | None) -> str:
+    """Return the name of the tensor that a type is, also through aliases of the file; "" for another type."""
+    aliases = {one.name: one.value for one in module.body if isinstance(one, ast.Alias)}
+    for _ in range(len(aliases) + 1):
+        while isinstance(node, ast.Subscript):
+            node = node.base
+        if not isinstance(node, ast.Name) or node.id not in aliases:
+            break
+        node = aliases[node.id]
+    return node.id if isinstance(node, ast.Name) and node.id in _TENSORS else ""
 
 
 def _only_reads(text: str, module: ast.Module, node: ast.Expr | None) -> bool:
@@ -125,8 +166,9 @@ def _imports(module: ast.Module) -> list[str]:
     ]  # fmt: skip
 
 
-def _wrapper(text: str, module: ast.Module, node: ast.FunctionDecl, name: str, kinds: list[str]) -> list[str]:
+def _wrapper(text: str, module: ast.Module, export: DeviceExport, name: str) -> list[str]:
     """Return a function of numbers that calls a function: stream, device, two for each tensor."""
+    node, kinds = export.node, export.kinds
     lines, taken, passed = list[str](), ["_ktc_stream: Int", "_ktc_device: Int"], list[str]()
     for number, (argument, kind) in enumerate(zip(node.args, kinds, strict=True)):
         if kind in _CONTEXTS:
@@ -135,7 +177,7 @@ def _wrapper(text: str, module: ast.Module, node: ast.FunctionDecl, name: str, k
             own = f"{name}_type{number}"
             lines.append(f"comptime {own} = {_written(text, argument.type)}")
             taken += [f"_ktc_address{number}: Int", f"_ktc_record{number}: Int"]
-            title = f'"{node.name}", "{argument.name}"'
+            title = f'"{export.name}", "{argument.name}"'
             pointer = f"_ktc_pointer[{own}.dtype]({title}, _ktc_address{number}, _ktc_record{number})"
             shape = f"_ktc_layout[{own}.layout]({title}, _ktc_record{number})"
             if kind == "TileTensor":

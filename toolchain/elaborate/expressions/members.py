@@ -9,7 +9,7 @@ from ktc.elaborate.builder import place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.calls.writeback import attribute_of, field_of, runs_after_operands
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.expressions import names
+from ktc.elaborate.expressions import edition_members, names
 from ktc.elaborate.generics import archetypes, parameter_binding, unification
 from ktc.elaborate.model.declarations import AliasInfo, Member, OverloadSet, StructInfo, Ty
 from ktc.elaborate.model.elaboration import UNIT_CONST, Body, Elaboration
@@ -35,7 +35,6 @@ from ktc.elaborate.resolve.hints import function_hint, import_hint, member_hint
 from ktc.elaborate.resolve.suggestions import suggest_import, suggest_member
 from ktc.elaborate.tree import lifecycle
 from ktc.elaborate.types import (
-    edition_members,
     lookup,
     struct_members,
     struct_types,

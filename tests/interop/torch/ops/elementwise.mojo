@@ -29,12 +29,12 @@ struct Blend[inverted: Bool = False]:
         dtype: DType, rank: Int, target: StaticString
     ](
         output: OutputTensor[dtype=dtype, rank=rank, ...],
-        weight: Float64,
+        weight: Float32,
         a: InputTensor[dtype=dtype, rank=rank, ...],
         b: InputTensor[dtype=dtype, rank=rank, ...],
         ctx: DeviceContext,
     ) raises:
-        var share = Scalar[dtype](1 - weight if Self.inverted else weight)
+        var share = (1 - weight if Self.inverted else weight).cast[dtype]()
 
         def blended[
             width: Int
@@ -43,3 +43,31 @@ struct Blend[inverted: Bool = False]:
             return left + (b.load[width](place) - left) * share
 
         foreach[target=target](blended, output, ctx)
+
+
+@extensibility.register("power")
+struct Power:
+    @staticmethod
+    def execute[
+        dtype: DType, target: StaticString
+    ](
+        output: OutputTensor[dtype=dtype, ...],
+        x: InputTensor[dtype=dtype, rank=output.rank, ...],
+        factor: Scalar[dtype],
+        exponent: Int32,
+        negated: Bool,
+        ctx: DeviceContext,
+    ) raises:
+        var sign = Scalar[dtype](-1 if negated else 1)
+
+        def raised[
+            width: Int
+        ](place: Coord) {var x, var factor, var exponent, var sign} -> SIMD[
+            dtype, width
+        ]:
+            var result = SIMD[dtype, width](factor * sign)
+            for _ in range(Int(exponent)):
+                result *= x.load[width](place)
+            return result
+
+        foreach[target=target](raised, output, ctx)
