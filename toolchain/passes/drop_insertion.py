@@ -62,6 +62,7 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     facts = flow.holding(graph, flow.replaced_early(graph, whole))
     flags = _flags(graph, facts, table, uses)
     emitter = _Emitter(graph, facts, whole, table, uses, flags)
+    emitter.last_declared_first = function.last_declared_first
     if function.forbidden_destructors:
         emitter.forbidden_destructors, emitter.sink = function.forbidden_destructors, sink
     head: list[Statement] = []
@@ -118,6 +119,7 @@ class _Emitter:
         self.whole = whole  # what is live before each node, parts that are replaced later among it
         self.forbidden_destructors: Mapping[str, tuple[str, str]] = {}
         self.sink: Sink | None = None
+        self.last_declared_first = False
         self.near: Span | None = None
 
     def arm(self, arm: flow.Arm, branch: int = -1, span: Span | None = None) -> tuple[Statement, ...]:
@@ -240,21 +242,37 @@ class _Emitter:
 
     def ordered(self, dead: int, mentioned: tuple[int, ...]) -> list[Slots]:
         """Return the locals in the order of their destruction: a local that points into another comes before it; else
-        in the order in which the statement mentions them, else variables of the function, the last one first, then
-        those of blocks as declared, then arguments."""
+        as the edition says."""
+        found = list(dict.fromkeys(map(self.table.of_bit.__getitem__, bits_of(dead))))
+        if len(found) < 2:
+            return found
+        if self.last_declared_first:
+            rows = sorted(found, key=_declared_last)
+        else:
+            rows = self.as_mentioned(found, dead, mentioned)
+        if not any(row.local.points_to or row.local.points_to_all for row in rows):
+            return rows
+        return _pointers_first(rows, self.uses)
+
+    def as_mentioned(self, found: list[Slots], dead: int, mentioned: tuple[int, ...]) -> list[Slots]:
+        """Return the locals in the order in which the statement mentions them, then variables of the function, the
+        last one first, then those of blocks as declared, then arguments."""
         rows: list[Slots] = []
         for mask in mentioned:
             for bit in bits_of(mask & dead):
                 row = self.table.of_bit[bit]
                 if row not in rows:
                     rows.append(row)
-        others = [row for row in dict.fromkeys(map(self.table.of_bit.__getitem__, bits_of(dead))) if row not in rows]
+        others = [row for row in found if row not in rows]
         rows += [row for row in reversed(others) if row.local.is_of_function]
         others = [row for row in others if not row.local.is_of_function]
-        rows += sorted(others, key=lambda row: row.local.at.index if row.local.at is not None else -1)
-        if not any(row.local.points_to or row.local.points_to_all for row in rows):
-            return rows
-        return _pointers_first(rows, self.uses)
+        return rows + sorted(others, key=lambda row: row.local.at.index if row.local.at is not None else -1)
+
+
+def _declared_last(row: Slots) -> tuple[int, int]:
+    """Return a sort key: arguments before variables and temporaries, of each the last one first."""
+    local = row.local
+    return (0, -local.at.index) if local.at is not None else (1, -local.id)
 
 
 def _pointers_first(rows: list[Slots], uses: Uses) -> list[Slots]:

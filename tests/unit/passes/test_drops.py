@@ -69,6 +69,12 @@ def test_order_of_drops_is_that_of_mention(w):
     assert trace(passed(function(new(c), new(d), use(d, c)))) == "make c, make d, use d c, drop d, drop c"
 
 
+def test_order_of_drops_is_that_of_declaration_in_edition_2026(w):
+    a, b = w.local("a"), w.local("b")
+    one = replace(function(new(a), new(b), use(a, b)), last_declared_first=True)
+    assert trace(passed(one)) == "make a, make b, use a b, drop b, drop a"
+
+
 def test_overwriting_drops_the_old_value_at_its_last_use(w):
     a = w.local("a")
     one = passed(function(new(a), use(a), say("x"), assign(a), use(a), say("y")))

@@ -3,6 +3,7 @@
 Input: the signature of an instance and the values of the function in the IR. Output: variables in the body's scope.
 """
 
+from ktc.base.editions import Edition
 from ktc.base.records import replace
 from ktc.config import FULL_DEBUG
 from ktc.diag.codes import Code
@@ -87,6 +88,7 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
         _values(elab, instance, params) | body.captures.whole_captures if instance.is_kernel else {},
         _references(elab, instance, params) if body.target.checks and not body.target.is_device else {},
         traced=fn.traced, unchecked=fn.unchecked, forbidden_destructors=dict(body.facts.linear),
+        last_declared_first=body.frame.module.edition is Edition.Y2026,
         described=_described(elab, body, params) if elab.config.debug >= FULL_DEBUG else {},
     )  # fmt: skip
 

@@ -35,6 +35,8 @@ class Function:
         values: of a kernel: which arguments are addresses of values that the launch passes, and the values' types.
         references: with checks, of the host: which arguments are addresses of values that exist, and the values' types.
         unchecked: its accesses are not looked at (`@__unchecked`).
+        last_declared_first: values whose lives end in the same statement are destroyed in reverse order of their
+            declaration (edition 2026), not in the order in which the statement mentions them.
         described: by argument, key of its type in `Unit.described`, after an "&" if it is passed by its address.
         read_only: of a declaration: arguments through which the function only reads, see `ir.read_only`.
     """
@@ -56,6 +58,7 @@ class Function:
     traced: bool = True
     unchecked: bool = False
     forbidden_destructors: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    last_declared_first: bool = False
     described: Mapping[int, str] = field(default_factory=dict)
     read_only: tuple[int, ...] = ()
 
