@@ -6,8 +6,14 @@ from layout import Layout, LayoutTensor
 from linalg.grouped_matmul import grouped_matmul
 from linalg.matmul import matmul
 from nn.activations import activate, gelu
-from nn.attention import flash_attention
+from nn.attention import (
+    flash_attention,
+    flash_attention_backward,
+    flash_attention_with_logs,
+)
 from nn.convolution import conv2d
+from nn.cumsum import cumsum as row_cumsum
+from nn.decoding import paged_attention
 from nn.indexing import gather, top_k
 from nn.normalization import rms_norm
 from nn.pooling import max_pool2d
@@ -106,6 +112,59 @@ def attention(ctx: DeviceContext) raises:
     flash_attention[causal=True, window=4](output, q, k, v, ctx)  # each query sees the last four keys
     show("attention", made)
 
+    comptime Heads = LayoutTensor[float, layout, MutAnyOrigin]
+    var log_memory = filled(ctx, 2 * 8)
+    var logs = LayoutTensor[float, Layout.row_major(1, 2, 8), MutAnyOrigin](
+        log_memory
+    )
+    var gradient_memory = filled(ctx, 8 * 2 * 16)
+    var gradient = Heads(gradient_memory)
+    var dq_memory = filled(ctx, 8 * 2 * 16)
+    var dk_memory = filled(ctx, 8 * 2 * 16)
+    var dv_memory = filled(ctx, 8 * 2 * 16)
+    var dq = Heads(dq_memory)
+    var dk = Heads(dk_memory)
+    var dv = Heads(dv_memory)
+
+    flash_attention_with_logs[causal=True](output, logs, q, k, v, ctx)
+    flash_attention_backward[causal=True](
+        dq, dk, dv, gradient, output, logs, q, k, v, ctx
+    )
+    show("gradient of the values", dv_memory)
+
+
+def decoding(ctx: DeviceContext) raises:
+    comptime Queries = LayoutTensor[
+        float, Layout.row_major(2, 4, 16), MutAnyOrigin
+    ]  # (sequences, heads, depth)
+    comptime Pages = LayoutTensor[
+        float, Layout.row_major(3, 8, 2, 16), MutAnyOrigin
+    ]  # (pages, page length, key heads, depth)
+    var made = filled(ctx, 2 * 4 * 16)
+    var output = Queries(made)
+    var q_memory = filled(ctx, 2 * 4 * 16)
+    var q = Queries(q_memory)
+    var k_memory = filled(ctx, 3 * 8 * 2 * 16)
+    var k = Pages(k_memory)
+    var v_memory = filled(ctx, 3 * 8 * 2 * 16, 5)
+    var v = Pages(v_memory)
+    var table_memory = filled[DType.int32](ctx, 2 * 2)
+    var table = LayoutTensor[DType.int32, Layout.row_major(2, 2), MutAnyOrigin](
+        table_memory
+    )
+    var lengths = filled[DType.int32](ctx, 2)
+    with table_memory.map_to_host() as pages, lengths.map_to_host() as count:
+        pages[0], pages[1], pages[2], pages[3] = (
+            Int32(2),
+            Int32(0),
+            Int32(1),
+            Int32(0),
+        )
+        count[0], count[1] = Int32(11), Int32(8)
+
+    paged_attention(output, q, k, v, table, lengths, ctx)
+    show("decoding", made)
+
 
 def rows(ctx: DeviceContext) raises:
     var made = filled(ctx, 4 * 16, 5)
@@ -118,6 +177,8 @@ def rows(ctx: DeviceContext) raises:
     rms_norm(values, values, weight, 1e-6, ctx)  # output may be input
     softmax(values, values, ctx)
     show("rows", made, 4)
+    row_cumsum(values, values, ctx)  # output may be input
+    show("sums of rows", made, 4)
 
 
 def items(ctx: DeviceContext) raises:
@@ -190,6 +251,7 @@ def main() raises:
     products(ctx)
     groups(ctx)
     attention(ctx)
+    decoding(ctx)
     rows(ctx)
     items(ctx)
     images(ctx)

@@ -38,7 +38,7 @@ KINDS = ("program", "output", "excerpt", "part", "recorded", "sketch")
 """What a comment in front of a block may say."""
 _BLOCK = re.compile(
     r"<!-- (?P<kind>program|output|excerpt|part)(?: (?P<code>\d+))?: (?:head (?P<head>\d+): )?(?P<what>[^\n]+?) -->\n+"
-    r"(?P<fence>```\w*)\n(?P<text>.*?)^```$",
+    r"(?P<fence>```\w*(?: [\w.]+)?)\n(?P<text>.*?)^```$",
     _LINES,
 )
 

@@ -18,10 +18,11 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 
 _PAIR = re.compile(
-    r"<!-- program: (?P<path>examples/[\w/]+)\.mojo(?: (?P<names>[^\n]+?))? -->\n+```mojo\n(?P<text>.*?)^```$",
+    r"<!-- program: (?P<path>examples/[\w/]+)\.mojo(?: (?P<names>[^\n]+?))? -->\n+"
+    r"```mojo(?P<title> [\w.]+)?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-_NAMED_FENCE = re.compile(r"^```(\w+) +([\w./-]+)$", re.MULTILINE)
+_NAMED_FENCE = re.compile(r"^( *```)(\w+) +([\w./-]+)$", re.MULTILINE)
 _SHIM = re.compile(r'<script src="https://unpkg.com/iframe-worker/shim"></script>')
 _LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)")
 
@@ -43,13 +44,13 @@ def _tabs(found: re.Match[str]) -> str:
     text = old.read_text("utf-8")
     if found["names"]:
         text = _declared()(text, [name.strip() for name in found["names"].split(",")])
-    return _tabbed(found["text"], text)
+    return _tabbed(found["text"], text, found["title"] or "")
 
 
-def _tabbed(new: str, old: str) -> str:
-    """Return the texts of a program in both editions as tabs."""
+def _tabbed(new: str, old: str, title: str = "") -> str:
+    """Return the texts of a program in both editions as tabs; a title has a space before it."""
     shown = (("2026", new), ("2025", old))
-    return "\n".join(f'=== "{name}"\n\n' + _indented(f"```mojo\n{one}```") + "\n" for name, one in shown)
+    return "\n".join(f'=== "{name}"\n\n' + _indented(f"```mojo{title}\n{one}```") + "\n" for name, one in shown)
 
 
 def _indented(text: str) -> str:
@@ -86,7 +87,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         return (text if "`" in text else f"`{text}`") if path.startswith("..") else found.group(0)
 
     markdown = _PAIR.sub(_tabs, markdown)
-    titled = _NAMED_FENCE.sub(r'```\1 title="\2"', markdown)
+    titled = _NAMED_FENCE.sub(r'\1\2 title="\3"', markdown)
     return _LINK.sub(plain, titled)
 
 
