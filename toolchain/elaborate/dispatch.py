@@ -18,6 +18,7 @@ from ktc.elaborate.expressions import (
     names,
     operators,
     subscripts,
+    templates,
 )
 from ktc.elaborate.functions import destructors, function_bodies
 from ktc.elaborate.generics import archetypes, parameter_binding
@@ -79,7 +80,7 @@ EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Result]] =
         ast.DictLit: lambda body, node, expected: collection_literals.dict_of(body, node, node.items, expected),
         ast.Transfer: lambda body, node, _: literals.transfer(body, node, node.value),
         ast.Walrus: lambda body, node, _: assignments.walrus(body, node),
-        ast.FString: lambda body, node, _: literals.fstring(body, node),
+        ast.FString: lambda body, node, _: templates.formatted_string(body, node),
         ast.Comprehension: comprehensions.comprehension,
         ast.Star: lambda body, node, _: body.api.expr(body, node.value),
         ast.Lambda: lambda body, node, _: literals.lambda_function(body, node),

@@ -13,7 +13,7 @@ from ktc.elaborate.builder import locals, variables
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.closures import closure_values
-from ktc.elaborate.expressions import members, names, operands
+from ktc.elaborate.expressions import members, operands
 from ktc.elaborate.generics import function_types
 from ktc.elaborate.generics.callable_traits import callable_trait
 from ktc.elaborate.generics.conformance import not_in_tuple
@@ -121,35 +121,6 @@ def make_tuple(body: Body, values: Sequence[Result], node: ast.TupleLit) -> Val:
     ty = well_known.tuple_type(body.elab, tuple(kinds))
     args = [Arg(v, body.at(i)) for v, i in zip(values, items, strict=True)]
     return call_lowering.call(body, ty, args, [], body.at(node))
-
-
-def fstring(body: Body, node: ast.FString) -> Result:
-    """Make the text of an f-string."""
-    args = []
-    for part in node.parts:
-        if isinstance(part, ast.FField):
-            value = operands.arg(body, part.value)
-            if part.conversion == "r":
-                value = Arg(
-                    call_lowering.call(body, names.find_fn(body, "repr"), [value], [], body.at(part)), body.at(part)
-                )
-            args.append(formatted(body, value, part) if part.spec else value)
-        else:
-            args.append(Arg(body.api.expr(body, part), body.at(node)))
-    return call_lowering.call(body, well_known.library_type(body.elab, "String"), args, [], body.at(node))
-
-
-def formatted(body: Body, value: Arg, part: ast.FField) -> Arg:
-    """Return the text of a field; the library reads the specification, errors lie at it."""
-    end = part.end - 1
-    span = Span(body.at(part).source, end - len(part.spec), end)
-    spec = well_known.literal(body.elab, "StringLiteral", "!kgen.string", part.spec)
-    function = function_types.with_parameters(body.elab, names.find_fn(body, "__format_value"), (spec,), ())
-    outer = body.frame.set_span(span)
-    try:
-        return Arg(call_lowering.call(body, function, [value], [], span), span)
-    finally:
-        body.frame.set_span(outer)
 
 
 def transfer(body: Body, node: ast.Node, value: ast.Expr) -> Result:

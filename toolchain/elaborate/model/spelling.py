@@ -69,7 +69,7 @@ def conversion_help(have: str, expected: str) -> str:
         return f"write '{expected}(...)' to convert it"
     if expected == "Error" and family in TEXTS:
         return "write 'Error(...)'"
-    if expected == "String" and family in NUMBERS:
+    if expected == "String" and (family in NUMBERS or family == "TString"):
         return "write 'String(...)' to convert it"
     if expected in NUMBERS and expected != "Bool" and family in TEXTS:
         return (
