@@ -42,11 +42,12 @@ def _places(entry: dict) -> list[int]:  # type: ignore[type-arg]
     return [part["place"]["line"] for part in [entry, *notes] if part["place"]]
 
 
-def difference(path: Path, folder: Path) -> str:
-    """Return what is not as it should be, or ""."""
+def difference(path: Path, folder: Path, *more: str) -> str:
+    """Return how a program differs from its marks, or ""; `more` are options for the compiler."""
     text = path.read_text()
     options = [word for line in re.findall(r"^#: (.*)$", text, re.MULTILINE) for word in line.split()]
     flags = options if any(word.startswith("--check") for word in options) else ["--check", *options]
+    flags += more
     if not any("accelerator" in flag for flag in flags):
         flags.append("--target-accelerator=cpu")
     marks = [(kind, at) for at, line in enumerate(text.split("\n"), 1) for kind in _MARK.findall(line)]

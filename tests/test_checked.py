@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -44,9 +44,9 @@ def run(program_cache: Path, tmp_path: Path) -> Run:
 
 
 def run_checked(
-    cache: Path, folder: Path, path: Path, *arguments: str, check: str = "--check"
+    cache: Path, folder: Path, path: Path, *, check: str = "--check", more: Sequence[str] = ()
 ) -> tuple[int, str, list[dict[str, object]]]:
-    words = ["run", check, "--target-accelerator", "cpu", "--diagnostic-format", "json", str(path), *arguments]
+    words = ["run", check, *more, "--target-accelerator", "cpu", "--diagnostic-format", "json", str(path)]
     done = run_ktc(words, cache, folder)
     entries = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
     return done.returncode, done.stdout, [entry for entry in entries if entry["severity"] == "error"]
@@ -93,17 +93,31 @@ def test_doubted_launches_run_again_from_their_start(run: Run) -> None:
     assert run(FOLDER / "doubted.kpy") == (0, "1151184 510080 2162 1266\n", [])
 
 
-def test_every_fault_of_the_host_is_reported_at_its_line(run: Run) -> None:
+def test_every_fault_of_the_host_is_reported_at_its_line(program_cache: Path, tmp_path: Path) -> None:
     path = FOLDER / "host.kpy"
     single, _ = marks(path)
+    run_case = built_cases(path, program_cache, tmp_path)
     found = set()
     for which in range(len(single)):
-        code, _, entries = run(path, str(which))
+        code, _, entry = run_case(which)
         assert code == FAULT, which
-        found.add((entries[0]["code"], lines(entries[0])[0]))
+        found.add((entry["code"], lines(entry)[0]))
     assert found == set(single)
-    code, out, entries = run(path, "99")
-    assert (code, out, entries) == (0, "3\n", [])
+    assert run_case(99) == (0, "3\n", {})
+
+
+def built_cases(path: Path, cache: Path, folder: Path) -> Callable[[int], tuple[int, str, dict[str, object]]]:
+    """Build a program that takes the number of a case; return what runs a case: exit code, output, first report."""
+    words = ["build", "-O0", "-W", "none", "--check", "--target-accelerator=cpu", "--diagnostic-format=json"]
+    assert not run_ktc([*words, str(path), "-o", "cases"], cache, folder).returncode
+
+    def run_case(case: int) -> tuple[int, str, dict[str, object]]:
+        done = subprocess.run(
+            ["./cases", str(case)], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+        )
+        return done.returncode, done.stdout, json.loads((done.stderr.splitlines() or ["{}"])[0])
+
+    return run_case
 
 
 @pytest.mark.parametrize("name", ["launches", "owners", "references", "streams"])
@@ -113,16 +127,11 @@ def test_each_case_of_the_host_stops_at_its_line(name: str, program_cache: Path,
     for number, line in enumerate(text.splitlines(), 1):
         for case, kind in re.findall(r"#! (\d+) ([\w-]+)", line):
             wanted.setdefault(int(case), set()).add((kind, number))
-    words = ["build", "-W", "none", "--check", "--target-accelerator=cpu", "--diagnostic-format=json"]
-    assert not run_ktc([*words, str(FOLDER / f"{name}.kpy"), "-o", "cases"], program_cache, tmp_path).returncode
-    found = {}
+    run_case, found = built_cases(FOLDER / f"{name}.kpy", program_cache, tmp_path), {}
     for case in range(1 + max(map(int, re.findall(r"which == (\d+)", text)))):
-        done = subprocess.run(
-            ["./cases", str(case)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
-        )
-        assert done.returncode == (FAULT if case in wanted else 0), case
+        code, _, entry = run_case(case)
+        assert code == (FAULT if case in wanted else 0), case
         if case in wanted:
-            entry = json.loads(done.stderr.splitlines()[0])
             found[case] = (entry["code"], lines(entry)[0])
     assert {case: found[case] in wanted[case] for case in found} == dict.fromkeys(wanted, True)
 
@@ -130,11 +139,11 @@ def test_each_case_of_the_host_stops_at_its_line(name: str, program_cache: Path,
 def test_leaks_are_reported_on_request(run: Run) -> None:
     path = FOLDER / "leaks.kpy"
     single, _ = marks(path)
-    code, out, entries = run(path, check="--check=all,leaks")
+    code, out, entries = run(path, check="--check=all,leaks", more=["-O0"])
     assert (code, out) == (FAULT, "12 2.0 40 2\n")
     assert {(entry["code"], lines(entry)[0]) for entry in entries} == set(single)
     assert "72 bytes in 3 blocks" in str(entries[0]["message"])
-    assert run(path)[0] == 0
+    assert run(path, more=["-O0"])[0] == 0
 
 
 @pytest.mark.thorough
@@ -143,7 +152,8 @@ def test_leaks_are_reported_on_request(run: Run) -> None:
     "name", ["memset_too_many", "memcpy_from_device", "plain_wait", "tree_depth", "shared_too_large"]
 )
 def test_programs_and_their_repaired_twins(name: str, tmp_path: Path) -> None:
-    assert not difference(PROGRAMS / f"{name}.kpy", tmp_path)  # `make checked` runs all of them
+    """Not optimised, which takes half the time; `make checked` runs all of them optimised."""
+    assert not difference(PROGRAMS / f"{name}.kpy", tmp_path, "-O0")
 
 
 @pytest.mark.thorough

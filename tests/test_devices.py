@@ -176,10 +176,15 @@ def test_program_on_other_devices(
     on_devices(program, gpu, apis, runtimes, program_cache, tmp_path)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "program",
-    [pytest.param(one, id=one.name.removeprefix("tests/")) for one in launching()[1::3] if one.name not in LONG],
+    [
+        pytest.param(
+            one, id=one.name.removeprefix("tests/"), marks=pytest.mark.thorough if number % 3 == 1 else pytest.mark.wide
+        )
+        for number, one in NUMBERED
+        if one.name not in LONG
+    ],
 )
 def test_kernels_for_cdna(program: Program, program_cache: Path, workers: Workers) -> None:
     """Its warps have 64 threads. With more devices in one program, launches could not go by that."""
