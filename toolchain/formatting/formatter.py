@@ -55,6 +55,8 @@ def format_source(
             if again == text:
                 break
             text = again
+    if text == source.text:
+        return text  # the same text has the same tree
     found = Sink()
     after = parse(Source(source.path, text, edition=source.edition), found, tables=tables)
     if after is None:
