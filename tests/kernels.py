@@ -24,7 +24,7 @@ from ktc.emit.tools import find_ptxas
 from ktc.emit.workers import Workers
 from ktc.ir.verify import verify
 from ktc.passes import run as run_passes
-from ktc.syntax.loader import load
+from ktc.syntax.loader import Files, load
 
 EVERYWHERE = ("sm_75", "sm_80", "sm_90", "sm_120", "gfx942", "gfx1100")
 
@@ -72,7 +72,7 @@ def device_modules(source: Path, targets: Iterable[str], cache: Cache) -> dict[s
     """
     sink = Sink()
     made = config.resolve(config.Options(source, accelerators=",".join(targets)), sink, cache)
-    package = made and load(made.root, made.search, made.stdlib, cache, sink)
+    package = made and load(Files(made.root, made.search, made.stdlib), cache, sink)
     program = package and elaborate(
         package,
         made,

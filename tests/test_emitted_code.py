@@ -30,7 +30,7 @@ from ktc.emit.tools import assemble_ptx, find_ptxas
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Program
 from ktc.passes import run as run_passes
-from ktc.syntax.loader import load
+from ktc.syntax.loader import Files, load
 from ktc.targets.target import Target
 
 from programs import ROOT, run_ktc
@@ -71,7 +71,7 @@ def workers() -> Iterator[Workers]:
 def kernels(cache: Cache) -> dict[str, LlvmModule]:
     """Return by target the module of the talk's kernel."""
     made = session(cache, ",".join([target.name for target in ALL]))
-    package = load(made.config.root, made.config.search, made.config.stdlib, cache, made.sink)
+    package = load(Files(made.config.root, made.config.search, made.config.stdlib), cache, made.sink)
     assert package is not None, made.sink.diagnostics
     program: Program | None = elaborate(package, made.config, made.sink)
     assert program is not None, made.sink.diagnostics

@@ -11,7 +11,7 @@ from ktc.driver.front_end import kept_library
 from ktc.elaborate import program
 from ktc.elaborate.checks import generic_bodies
 from ktc.elaborate.resolve import modules
-from ktc.syntax.loader import load
+from ktc.syntax.loader import Files, load
 
 TYPE_CHECKED_MODULES = ("gpu.host._launch.launch", "gpu.host._launch.arguments")
 """They test the types of arguments before they use them, which no bound can express."""
@@ -24,7 +24,7 @@ def test_generic_functions_keep_to_their_bounds(program_cache: Path, tmp_path: P
     root.write_text("fn main():\n    pass\n")
     settings = config.resolve(config.Options(root), sink, cache)
     assert settings is not None
-    package = load(settings.root, settings.search, settings.stdlib, cache, sink)
+    package = load(Files(settings.root, settings.search, settings.stdlib), cache, sink)
     assert package is not None
     made = program.begin(package, settings, sink)
     library = made.config.stdlib

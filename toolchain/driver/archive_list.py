@@ -18,7 +18,7 @@ from ktc.driver.front_end import kept_library
 from ktc.elaborate.instances.library_archive import Seed
 from ktc.elaborate.model.body_store import Listed
 from ktc.elaborate.program import elaborate_seed
-from ktc.syntax.loader import load
+from ktc.syntax.loader import Files, load
 from ktc.targets import checked
 
 SEED = "archive.kpy"
@@ -38,7 +38,7 @@ def seed_of(config: Config, cache: Cache, is_device: bool = False) -> Seed:
     targets = config.accelerators[:1] if is_device else ()
     root = config.stdlib / (DEVICE_SEED if is_device else SEED)
     own = replace(config, root=root, search=(), accelerators=targets)
-    package = load(own.root, (), own.stdlib, cache, sink, beside=False)
+    package = load(Files(own.root, (), own.stdlib, beside=False), cache, sink)
     seed = elaborate_seed(package, own, sink) if package is not None else None
     if seed is None or sink.error_count:
         raise Bug(f"the library's seed has errors: {sink.diagnostics[0].message}", "archive")

@@ -19,7 +19,8 @@ from ktc.elaborate.program import contents
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Unit
 from ktc.ir.verify import verify
-from ktc.syntax.loader import packed_modules, parse_library
+from ktc.syntax.ahead import parse_library
+from ktc.syntax.loader import packed_modules
 
 ACCELERATORS = "cpu,sm_80,sm_86,sm_89,sm_90,sm_90a,sm_100a,gfx942"
 

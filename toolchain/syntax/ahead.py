@@ -8,7 +8,19 @@ import sys
 from pathlib import Path
 
 from ktc.base.cache import Cache
-from ktc.syntax.loader import parse_library
+from ktc.diag.diagnostic import Sink
+from ktc.syntax.loader import read_source
+from ktc.syntax.parsing.parser import parse
+from ktc.syntax.parsing.tables import Store, load_tables
+
+
+def parse_library(stdlib: Path, cache: Store) -> None:
+    """Parse every module of the library, so that the cache has it when a program first asks for it."""
+    sink, tables = Sink(), load_tables(cache)
+    for path in sorted(stdlib.rglob("*.kpy")):
+        source = read_source(path, sink, True, {})
+        if source is not None:  # what is wrong with a module is said where it is imported
+            parse(source, sink, cache, tables)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from ktc.base import package_files
 from ktc.base.editions import ChosenEdition, Edition
 from ktc.base.library import OWN_PACKAGES
 from ktc.base.package_files import PackageFileError
-from ktc.base.records import entity
+from ktc.base.records import entity, record
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import STANDARD_INPUT, Source, Span
@@ -25,7 +25,7 @@ from ktc.syntax import ast
 from ktc.syntax.edition_evidence import LIBRARY_MODULES
 from ktc.syntax.editions import SUFFIXES, EditionFinder
 from ktc.syntax.parsing.parser import kept, parse, unpack
-from ktc.syntax.parsing.tables import Store, load_tables
+from ktc.syntax.parsing.tables import Store
 
 MAIN = "__main__"
 LIBRARY = "std"
@@ -263,46 +263,54 @@ class Package:
         self.names[id(module)] = name
 
 
+@record
+class Files:
+    """A program's main file, and the folders in which its imports are found.
+
+    Args:
+        root: the main file.
+        search: folders beside the main file's own, which comes first.
+        stdlib: folder of the standard library.
+        beside: whether the main file's own folder is searched.
+        edition: the value of `--edition`; None: see `syntax.editions`.
+        overlays: as `Package.overlays`.
+    """
+
+    root: Path
+    search: Sequence[Path]
+    stdlib: Path
+    beside: bool = True
+    edition: Edition | None = None
+    overlays: Mapping[str, Source] = field(default_factory=dict)
+
+
 def load(
-    root: Path,
-    search: Sequence[Path],
-    stdlib: Path,
-    cache: Store | None,
-    sink: Sink,
-    *,
-    reads: dict[str, str | None] | None = None,
-    beside: bool = True,
-    overlays: Mapping[str, Source] | None = None,
+    files: Files, cache: Store | None, sink: Sink, *, reads: dict[str, str | None] | None = None,
     tree: ast.Module | None = None,
-    edition: Edition | None = None,
-) -> Package | None:
+) -> Package | None:  # fmt: skip
     """Read and parse the main file.
 
     Args:
-        search: folders beside the main file's own, which comes first.
-        reads: gets what was read, as `Package.reads`.
-        beside: whether the main file's own folder is searched.
-        overlays: as `Package.overlays`.
+        reads: gets the digests of the files read, as `Package.reads`.
         tree: of the main file's text, if that was parsed before.
-        edition: the value of `--edition`; None: see `syntax.editions`.
 
     Returns: the package, or None if the main file cannot be read or has errors.
 
     Reports: FILE_ERROR, NOT_UTF8, and what the parser reports.
     """
-    reads = {} if reads is None else reads
+    reads, root = {} if reads is None else reads, files.root
     if root.suffix == package_files.SUFFIX and root.is_file():
         help = "a program imports it: 'from PACKAGE import NAME', with '-I FOLDER'"
         sink.report(Diagnostic(Code.FILE_ERROR, None, f"'{root}' is a package, not a program", help))
         return None
-    source = read_source(root, sink, False, reads, overlays or {})
+    source = read_source(root, sink, False, reads, files.overlays)
     if source is None:
         return None
     if root.suffix not in SUFFIXES:
         message = f"'{root}' is not a source file: its name ends in none of {', '.join(SUFFIXES)}"
         sink.report(Diagnostic(Code.FILE_ERROR, None, message, "rename it"))
         return None
-    editions = EditionFinder(edition, reads, sink)
+    editions = EditionFinder(files.edition, reads, sink)
     source.edition = editions.of_main(root, source.text, source.edition)
     if sink.error_count:
         return None
@@ -312,20 +320,11 @@ def load(
         return None
     top, home = _started_package(root)
     own = (root.parent, top) if home else (root.parent,)
-    folders = tuple(dict.fromkeys((*own, *search) if beside else search))
-    package = Package(module, folders, stdlib, cache, sink, reads=reads, overlays=overlays or {}, home=home)
+    folders = tuple(dict.fromkeys((*own, *files.search) if files.beside else files.search))
+    package = Package(module, folders, files.stdlib, cache, sink, reads=reads, overlays=files.overlays, home=home)
     package.editions = editions
     package.add(MAIN, module)
     return package
-
-
-def parse_library(stdlib: Path, cache: Store) -> None:
-    """Parse every module of the library, so that the cache has it when a program first asks for it."""
-    sink, tables = Sink(), load_tables(cache)
-    for path in sorted(stdlib.rglob("*.kpy")):
-        source = read_source(path, sink, True, {})
-        if source is not None:  # what is wrong with a module is said where it is imported
-            parse(source, sink, cache, tables)
 
 
 def packed_modules(package: Package, known: Set[str]) -> dict[str, tuple[str, bytes]]:

@@ -8,7 +8,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate import program
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.syntax.loader import load
+from ktc.syntax.loader import Files, load
 
 EMPTY = "fn main():\n    pass\n"
 
@@ -19,7 +19,7 @@ def begun(text: str, folder: Path, sink: Sink, kept: Path) -> Elaboration:
     root.write_text(text)
     made = config.resolve(config.Options(root), sink, cache)
     assert made is not None
-    package = load(made.root, made.search, made.stdlib, cache, sink)
+    package = load(Files(made.root, made.search, made.stdlib), cache, sink)
     assert package is not None
     return program.begin(package, made, sink)
 

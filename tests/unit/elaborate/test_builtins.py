@@ -25,7 +25,7 @@ from ktc.elaborate.types import primitive_types, struct_types
 from ktc.ir import nodes, types
 from ktc.ir.types import BOOL, I8, I16, I32, I64, PTR, UNIT, StructType, VectorType, size_of
 from ktc.syntax import ast
-from ktc.syntax.loader import load
+from ktc.syntax.loader import Files, load
 
 DTYPE = {
     "bool": 1, "i8": 2, "u8": 3, "i16": 4, "u16": 5, "i32": 6, "u32": 7, "i64": 8, "u64": 9,
@@ -48,7 +48,7 @@ class Elab:
         options = config.Options(root, defines=("n=0x10", "s=text"), accelerators="sm_90")
         made = config.resolve(options, sink, cache)
         assert made is not None
-        package = load(made.root, made.search, made.stdlib, cache, sink)
+        package = load(Files(made.root, made.search, made.stdlib), cache, sink)
         assert package is not None
         self.real = program.begin(package, made, sink)
 

@@ -13,7 +13,7 @@ from ktc.elaborate.prepared import Prepared
 from ktc.elaborate.program import elaborate
 from ktc.ir.nodes import Program
 from ktc.ir.text import print_unit
-from ktc.syntax.loader import Package, load
+from ktc.syntax.loader import Files, Package, load
 
 EARLIER = """from collections import BitSet
 from gpu import global_idx
@@ -73,7 +73,7 @@ def package_of(text: str, folder: Path, cache: Cache) -> tuple[Package, Config]:
     path.write_text(text)
     config = configs.resolve(Options(path, accelerators="cpu"), Sink(), cache)
     assert config is not None
-    package = load(path, (), config.stdlib, cache, Sink())
+    package = load(Files(path, (), config.stdlib), cache, Sink())
     assert package is not None
     return package, config
 

@@ -11,7 +11,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.syntax.edition_evidence import told_edition
 from ktc.syntax.editions import EditionFinder
-from ktc.syntax.loader import load
+from ktc.syntax.loader import Files, load
 from ktc.syntax.parsing.parser import parse
 
 pytestmark = pytest.mark.usefixtures("shared_tables")
@@ -100,7 +100,7 @@ def test_packages_of_both_editions(tmp_path: Path) -> None:
     }  # fmt: skip
     finder(tmp_path, files)
     sink = Sink()
-    package = load(tmp_path / "main.mojo", [], tmp_path / "std", None, sink)
+    package = load(Files(tmp_path / "main.mojo", [], tmp_path / "std"), None, sink)
     assert package is not None and package.root.edition is Edition.Y2026
     found = {name: package.find(name) for name in ("beside", "plain", "old.a")}
     assert {name: module.edition.value for name, module in found.items() if module is not None} == {

@@ -8,7 +8,8 @@ from ktc.base.cache import Cache
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.syntax import ast
-from ktc.syntax.loader import Package, load, parse_library
+from ktc.syntax.ahead import parse_library
+from ktc.syntax.loader import Files, Package, load
 
 pytestmark = pytest.mark.usefixtures("shared_tables")
 
@@ -19,7 +20,7 @@ def package(tmp_path: Path, files: dict[str, str | bytes], main: str = "main.kpy
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
     sink = Sink()
-    made = load(tmp_path / main, [tmp_path / "lib"], tmp_path / "std", None, sink)
+    made = load(Files(tmp_path / main, [tmp_path / "lib"], tmp_path / "std"), None, sink)
     return made, sink
 
 

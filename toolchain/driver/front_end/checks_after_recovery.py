@@ -9,7 +9,7 @@ from ktc.driver.front_end import kept_library
 from ktc.driver.session import Session
 from ktc.elaborate.program import elaborate
 from ktc.syntax.editions import assign
-from ktc.syntax.loader import load, read_source
+from ktc.syntax.loader import Files, load, read_source
 from ktc.syntax.parsing.partial_tree import PartialTree, partial_tree
 
 _FROM_TRUNCATION = frozenset(
@@ -42,10 +42,8 @@ def check_partial_tree(session: Session) -> None:
 
 def _found(session: Session, rest: PartialTree) -> list[Diagnostic]:
     config, sink = session.config, Sink()
-    package = load(
-        config.root, config.search, config.stdlib, session.cache, sink, overlays=session.overlays, tree=rest.module,
-        edition=config.edition,
-    )  # fmt: skip
+    files = Files(config.root, config.search, config.stdlib, edition=config.edition, overlays=session.overlays)
+    package = load(files, session.cache, sink, tree=rest.module)
     if package is not None:
         if "." in config.module:
             package.names[id(package.root)] = config.module

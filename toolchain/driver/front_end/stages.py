@@ -21,7 +21,7 @@ from ktc.ir.interpreter.call_paths import HEAP_FUNCTIONS, external_call
 from ktc.ir.nodes import Program, Unit
 from ktc.ir.verify import verify
 from ktc.syntax.linting.lint import lint
-from ktc.syntax.loader import Package, load, packed_modules
+from ktc.syntax.loader import Files, Package, load, packed_modules
 from ktc.targets.target import Target
 
 Elaborate = Callable[[Package, Library | None, Ready | None, Keep | None], Program]
@@ -72,10 +72,8 @@ def load_package(session: Session) -> Package:
     """
     config = session.config
     with session.stage("load"):
-        package = load(
-            config.root, config.search, config.stdlib, session.cache, session.sink, reads=session.reads,
-            overlays=session.overlays, tree=session.tree, edition=config.edition,
-        )  # fmt: skip
+        files = Files(config.root, config.search, config.stdlib, edition=config.edition, overlays=session.overlays)
+        package = load(files, session.cache, session.sink, reads=session.reads, tree=session.tree)
     if package is None:
         from ktc.driver.front_end.checks_after_recovery import check_partial_tree  # late: only for errors
 

@@ -15,7 +15,7 @@ from ktc.driver import library_archive
 from ktc.driver.library_archive import Archive
 from ktc.elaborate.prepared import Prepared
 from ktc.emit import device
-from ktc.syntax.loader import load
+from ktc.syntax.loader import Files, load
 
 _OFFLOAD_MODE = "all-kernel"
 
@@ -43,9 +43,7 @@ def prepare(
     """
     if config.debug >= FULL_DEBUG or config.offload_mode != _OFFLOAD_MODE:  # debug information lists all types
         return None
-    package = load(
-        config.root, config.search, config.stdlib, cache, Sink(), edition=config.edition,
-    )  # fmt: skip
+    package = load(Files(config.root, config.search, config.stdlib, edition=config.edition), cache, Sink())
     if package is None:
         return None
     archive = library_archive.find(config, cache)

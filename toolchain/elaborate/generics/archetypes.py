@@ -314,7 +314,8 @@ def _function(elab: Elaboration, expected: FunctionTy, name: str, module: Module
         raise NoArchetype
     scope.names["$"] = expected.result
     result = ast.Name(at.start, at.end, "$")
-    return _function_value(elab, name, (), tuple(args), result, expected, module, scope, at)
+    node = _declaration(name, (), tuple(args), result, expected, at)
+    return _function_value(elab, node, expected, module, scope)
 
 
 def _parametric_function(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> FunctionValue:
@@ -329,20 +330,27 @@ def _parametric_function(elab: Elaboration, param: ast.Param, scope: Scope, modu
         ast.Param(a.start, a.end, a.name or f"_{i}", a.type, a.default, a.kind, a.convention, a.origin, a.splat)
         for i, a in enumerate(node.args)
     )
-    return _function_value(elab, param.name, node.params, args, node.result, expected, module, own, param)
+    declaration = _declaration(param.name, node.params, args, node.result, expected, param)
+    return _function_value(elab, declaration, expected, module, own)
+
+
+def _declaration(
+    name: str, params: tuple[ast.Param, ...], args: tuple[ast.Param, ...], result: ast.Expr | None,
+    expected: FunctionTy, at: ast.Node,
+) -> ast.FunctionDecl:  # fmt: skip
+    """Return the tree of a function that raises as `expected` does, and whose body is empty."""
+    body = (ast.Pass(at.start, at.end),)
+    head = ast.FunctionHead(params, args, result, None, expected.raises, (), None, (), False, "")
+    return ast.FunctionDecl(at.start, at.end, name, at.start, (), head, body)
 
 
 def _function_value(
-    elab: Elaboration, name: str, params: tuple[ast.Param, ...], args: tuple[ast.Param, ...], result: ast.Expr | None,
-    expected: FunctionTy, module: ModuleInfo, scope: Scope, at: ast.Node,
-) -> FunctionValue:  # fmt: skip
-    body = (ast.Pass(at.start, at.end),)
-    head = ast.FunctionHead(params, args, result, None, expected.raises, (), None, (), False, "")
-    node = ast.FunctionDecl(at.start, at.end, name, at.start, (), head, body)
-    info = FunctionInfo(name, node, module, None, scope, next(elab.modules.ids))
+    elab: Elaboration, node: ast.FunctionDecl, expected: FunctionTy, module: ModuleInfo, scope: Scope
+) -> FunctionValue:
+    info = FunctionInfo(node.name, node, module, None, scope, next(elab.modules.ids))
     info.parameter = "capturing" in expected.effects
     elab.instances.note_elaborated(info.uid)
-    return FunctionValue(OverloadSet(name, [info]))
+    return FunctionValue(OverloadSet(node.name, [info]))
 
 
 def _mutable_flag(param: ast.Param) -> str:
