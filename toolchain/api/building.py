@@ -1,4 +1,4 @@
-"""Builds from Python: `build`, `emit`, and what `load` and `kernel` share.
+"""Builds from Python: `build`, `emit`, and the functions that `load` and `kernel` share.
 
 Input: a file, or a text that stands for one, and options. Output: files, texts, or what a build made. Builds with
 nothing to do come from the cache, as those of the command line do.

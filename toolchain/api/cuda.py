@@ -215,7 +215,7 @@ class GpuKernel:
                 code = library.cuModuleGetFunction(ctypes.byref(found), module, ctypes.c_char_p(self._entry))
                 _check(library, code, f"loading kernel '{self.name}'")
             self._functions[device] = found
-        if shared_bytes:  # 48 KiB need no permission, but only together with what the kernel itself declares
+        if shared_bytes:  # 48 KiB need no permission, but only together with the kernel's own declarations
             with _InContext(device):
                 code = library.cuFuncSetAttribute(found, _MAX_DYNAMIC_SHARED, shared_bytes)
             _check(library, code, f"giving kernel '{self.name}' {shared_bytes} bytes of shared memory")

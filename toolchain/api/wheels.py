@@ -124,7 +124,7 @@ def make_wheel(folder: Path, output: Path) -> Path:
 
 
 def _files(project: Project) -> Iterator[tuple[str, bytes]]:
-    """Give the files of the wheel: Python's own, and what is made of `.kpy` files."""
+    """Yield the files of the wheel: Python's own, and those made of `.kpy` files."""
     for path in _sources(project):
         name = path.relative_to(project.source)
         if path.suffix not in SUFFIXES:

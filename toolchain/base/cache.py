@@ -1,4 +1,4 @@
-"""A content-addressed store of bytes on disk; it knows nothing of what it keeps.
+"""A content-addressed store of bytes on disk; it does not know their meaning.
 
 Input: keys made with `digest` or `Key` from what decides a result. Output: the bytes that were put, or None. An entry
 is written beside its place and renamed, and carries a digest of its key and its content: builds at the same time do not

@@ -14,7 +14,7 @@ _MADE = ("__pycache__", "made", "prebuilt")
 
 
 def emitter_fingerprint() -> str:
-    """Return a digest of what turns LLVM text into images and objects: LLVM's version and our code around it."""
+    """Return a digest of LLVM's version and of our code that turns LLVM text into images and objects."""
     here = Path(__file__).parents[1]
     parts = [_llvm_stamp()]
     for folder in _EMITTERS:

@@ -32,7 +32,7 @@ _WARM_UP = 'def main():\n    print("warm", 1, 2.5, String("up"))\n'
 
 
 class BenchFailed(Exception):
-    """A build failed; the text is its command and what it said."""
+    """A build failed; the text is its command and its messages."""
 
 
 @record

@@ -136,7 +136,7 @@ def _points(kernels: Mapping[str, Measured]) -> dict[str, tuple[float, float, fl
 
 
 def rows(ceiling: Ceiling, kernels: Mapping[str, Measured]) -> Sequence[Sequence[str]]:
-    """Return a table: kernel, launches, microseconds, GB/s and TFLOP/s with their part of what the GPU can do."""
+    """Return a table: kernel, launches, microseconds, GB/s and TFLOP/s with their part of the GPU's peak."""
     made = []
     for name, one in kernels.items():
         line = [name, str(one.launches), f"{one.least / 1e3:.2f}", f"{one.nanoseconds / 1e3 / one.launches:.2f}"]

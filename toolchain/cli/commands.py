@@ -63,7 +63,7 @@ class _Commands(click.Group):
         return sorted([*super().list_commands(ctx), *COMMANDS])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command with its examples and what the shell completes, None if there is none of that name."""
+        """Return a command with its examples and shell completions, None if there is none of that name."""
         if cmd_name in COMMANDS:
             module, _, name = COMMANDS[cmd_name].partition(":")
             command: click.Command | None = getattr(import_module(module), name)

@@ -50,7 +50,7 @@ def findings(cache: Cache) -> list[tuple[str, str]]:
 
 
 def edition_of(path: Path, requested: Edition | None) -> list[tuple[str, str]]:
-    """Return the edition in which a file is read and the reason, or what is wrong."""
+    """Return the edition in which a file is read and the reason, or the error."""
     sink = Sink()
     source = read_source(path, sink, False, {})
     if source is not None:

@@ -166,7 +166,7 @@ class Task:
         return self.session
 
     def open_prepared(self, prepared: "PreparedBuild") -> "Session":
-        """Start a session with what an earlier build has left; its sink is its own, for it may have to be forgotten."""
+        """Start a session with the state of an earlier build; its sink is its own, for it may have to be forgotten."""
         from ktc.driver.pipeline import Session  # late: only after a cache miss
 
         sink = Sink(policy=self.sink.policy)

@@ -105,7 +105,7 @@ class Context:
         self.described: dict[str, dict[int, str]] = {}
 
     def use(self, function: str) -> None:
-        """Note that what is lowered now calls a function, or takes its address."""
+        """Note that the current function calls another, or takes its address."""
         known = self.uses.functions
         known[function] = known.get(function, 0) + 1 + self.is_rare
 

@@ -58,7 +58,7 @@ def _is_size(content: object) -> bool:
 
 
 def lower_global(context: Context, held: Global, images: Images | None) -> tuple[str, Uses]:
-    """Return a global's definition and what its content refers to."""
+    """Return a global's definition and the symbols that its content refers to."""
     context.uses = uses = Uses()
     space = context.global_space(held)
     where = f"addrspace({space}) " if space else ""

@@ -16,7 +16,7 @@ WHOLE_LINES = 4_000
 """A host of at most so many lines is one module."""
 
 _CLUSTER_LINES = 1_000
-"""How long a function may become by what joins it."""
+"""The greatest length of a function with those that join it."""
 
 _GRAIN = 64
 """Lengths count in steps of so many lines, so that small changes move no bounds."""
@@ -145,7 +145,7 @@ def _callees_first(names: Sequence[str], called: Mapping[str, Sequence[str]]) ->
 
 
 class _Cluster:
-    """A function and what joins it."""
+    """A function and those that join it."""
 
     def __init__(self, graph: _Graph, functions: Mapping[str, FunctionText], members: Sequence[str]) -> None:
         self.length = sum(map(graph.length, members))

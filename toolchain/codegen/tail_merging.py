@@ -70,7 +70,7 @@ class _Ends:
         return count
 
     def blocks(self, heads: set[int]) -> list[str]:
-        """Return the blocks for ends that others jump to, and for what several of these have in common."""
+        """Return the blocks for ends that others jump to, and for common ends of several of these."""
         before: dict[int, set[int]] = {}
         for head in heads:
             end = head

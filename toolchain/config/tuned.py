@@ -68,7 +68,7 @@ def text_of(program: str, rows: Sequence[Tuned]) -> str:
 
 
 def read(path: Path) -> tuple[str, tuple[Tuned, ...]]:
-    """Return the program that a file is for, and what is in it.
+    """Return the program that a file is for, and the file's entries.
 
     Raises:
         BadTuningFile: it is none.

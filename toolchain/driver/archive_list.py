@@ -1,4 +1,4 @@
-"""The list of what the library's archive may have: `python -m ktc.driver.archive_list` writes it beside the library.
+"""The functions that the library's archive may have: `python -m ktc.driver.archive_list` writes the list.
 
 Input: the seeds (`stdlib/archive.kpy`, for devices `stdlib/archive_device.kpy`), elaborated for the usual settings.
 Output: a text with the symbols, one a line. Functions that only debug information, assertions or checks reach have a

@@ -30,7 +30,7 @@ _BATCHES = 3
 """Jobs for each process of LLVM: more are slower to start, and fewer may end at different times."""
 
 Told = Callable[[int, int, Usage | None], None]
-"""Told how many functions are compiled, of how many, and what a job took."""
+"""Gets how many functions are compiled, of how many, and the times of a job."""
 
 
 @entity
@@ -68,7 +68,7 @@ class Archive:
             self.jobs.append((symbols, ticket))
 
     def finished(self, cache: Cache, workers: Workers, told: Told | None = None) -> None:
-        """Wait for what is being compiled, and keep it; `told` after each job."""
+        """Wait for the functions being compiled, and keep them; `told` is called after each job."""
         if not self.jobs:
             return
         objects: dict[str, bytes] = {}

@@ -63,7 +63,7 @@ def build(session: Session) -> Executable:
 
 
 def compile_objects(session: Session) -> tuple[bytes, ...]:
-    """Compile to what `link` and `jit` take: the host's object, those of kernels for the CPU, the library's."""
+    """Compile to the input of `link` and `jit`: the host's object, those of kernels for the CPU, the library's."""
     with _workers(session.config) as workers:  # LLVM loads beside the stages before it
         package = load_package(session)
         with session.stage("archive"):

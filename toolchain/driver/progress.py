@@ -28,7 +28,7 @@ _STDERR = 2
 
 @contextmanager
 def shown(session: Session, is_terminal: bool, is_enabled: bool = True) -> Iterator[None]:
-    """Show the progress of what runs inside, if enabled: on a terminal a line that changes, in a log one for a long
+    """Show the progress of the block inside, if enabled: on a terminal a line that changes, in a log one for a long
     first build."""
     if not is_enabled:
         yield

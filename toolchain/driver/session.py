@@ -84,13 +84,13 @@ class Session:
         return self.timeline.current
 
     def note_library(self, done: int, of: int, usage: Usage | None) -> None:
-        """Note how many functions of the library are compiled, and what a job for some of them took."""
+        """Note how many functions of the library are compiled, and the times of a job for some of them."""
         self.library_done = (done, of)
         if usage is not None:
             self.timeline.job(usage)
 
     def emitter(self) -> str:
-        """Return a digest of what makes images and objects; the cache keeps it for each state of ktc's sources."""
+        """Return a digest of the code that makes images and objects; the cache keeps it for each state of ktc."""
         if not self._emitter:
             key = Key.of("emitter", toolchain=self.config.toolchain)
             kept = self.cache.get(key) if self.config.toolchain else None

@@ -112,7 +112,7 @@ def _new_bodies(elab: Elaboration) -> dict[str, Packed]:
 
 
 def _begin(elab: Elaboration) -> str:
-    """Ask for what the program begins with: its `main`, and what a library exports."""
+    """Request the program's entry points: its `main`, and the exports of a library."""
     if not _is_library(elab):
         return _entry(elab)
     exports.request(elab)
@@ -248,7 +248,7 @@ def elaborate_seed(package: Package, config: Config, sink: Sink) -> Seed:
 
 
 def contents(seed: Seed, listed: Listed) -> tuple[Packed, dict[str, nodes.Unit]]:
-    """Return all that the archive may keep of what a seed has elaborated: bodies, and units to be compiled."""
+    """Return all that the archive may keep of an elaborated seed: bodies, and units to be compiled."""
     elab, state = seed.elab, seed.state
     state.listed, state.bodies = listed, Bodies(Packed(), elab.modules.package.library_source)
     units = reachable_units.units_apart(elab, state) if state.index < 0 else {}

@@ -107,7 +107,7 @@ def _with_first_look(module: ModuleText, level: int) -> tuple[str, str]:
 
 
 def _with_device_bounds(module: ModuleText, level: int) -> tuple[str, Callable[[bytes], bytes]]:
-    """Return a GPU's kernel with comparisons before its accesses, and what adds the header to its image."""
+    """Return a GPU's kernel with comparisons before accesses, and the function that adds the header to its image."""
     from ktc.emit.checks.gpu import with_device_bounds, with_header  # late: only with some options
 
     target = module.target

@@ -280,7 +280,7 @@ def skip_strength_reduction() -> None:
 
 
 def keep_moves(keeps: bool) -> None:
-    """Let conditional moves of what is emitted next become no jumps, or let them: x86 forgets notes on a `select`."""
+    """Keep conditional moves of the next code from becoming jumps, or not: x86 forgets notes on a `select`."""
     llvm.set_option("ktc", f"-x86-cmov-converter={'false' if keeps else 'true'}")
 
 

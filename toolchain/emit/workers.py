@@ -29,7 +29,7 @@ from ktc.emit.backend_errors import backend_error
 from ktc.emit.job_steps import Step, Usage, used_by
 
 _SERVER = -1
-"""The ticket of what concerns the child itself."""
+"""The ticket of messages about the child itself."""
 
 
 @record
@@ -299,7 +299,7 @@ class _Server:
         return process
 
     def _listen(self, process: _Process) -> bool:
-        """Take some of what a process says; False if it can say nothing any more."""
+        """Take the next messages of a process; False after its end."""
         data = os.read(process.words, pipes.READ_BYTES)
         process.output += data
         return bool(data)

@@ -50,7 +50,7 @@ def _starts_definition(statement: Statement) -> bool:
 
 
 def _precedes_clause(statements: list[Statement], index: int) -> bool:
-    """Return whether a comment stands before `else` and the like, which belong to what came before."""
+    """Return whether a comment stands before `else` and the like, which belong to the statement before."""
     depth = statements[index].depth
     for one in statements[index + 1 :]:
         if not one.is_comment:

@@ -105,7 +105,7 @@ class Line:
         )
 
     def _is_trailer(self, index: int) -> bool:
-        """Return whether the bracket at an index belongs to what stands before it."""
+        """Return whether the bracket at an index belongs to the name or bracket before it."""
         return index > 0 and (self.leaves[index - 1].kind in ("name", "close", "transfer"))
 
     @property

@@ -1,4 +1,4 @@
-"""A header for C11 and C++ of what a library exports.
+"""The header for C11 and C++ of a library's exports.
 
 Input: `ir.exports.Exports`. Output: text. Names are those of the program; one that is a word of C, or that another
 argument or field has, gets a `_` after it, and what C has in no name becomes one.

@@ -70,7 +70,7 @@ def _name(data: bytearray, names: _Section, at: int) -> str:
 
 
 def archive(data: bytes, symbols: Sequence[str]) -> bytes:
-    """Return an archive with one object and an index of what it defines; the same bytes every time."""
+    """Return an archive with one object and an index of the symbols that it defines; the same bytes every time."""
     listed = "".join(f"{name}\0" for name in symbols).encode()
     size = 4 + 4 * len(symbols) + len(listed)
     place = 8 + 60 + size + size % 2

@@ -39,7 +39,7 @@ class SmallFloat:
 
     @property
     def has_minus_zero(self) -> bool:
-        """Whether -0.0 is not taken by what is not a number."""
+        """Whether the code of -0.0 does not mean a NaN."""
         return self.nan != 0x80
 
 

@@ -197,7 +197,7 @@ def _targets(node: ast.VarDecl | ast.Assign | ast.AugAssign | ast.For) -> list[a
 
 
 def _base_owner(body: Body, node: ast.Expr) -> StructInfo | None:
-    """Return the struct of what stands before a dot, as far as names and fields show it."""
+    """Return the struct of the expression before a dot, as far as names and fields show it."""
     if isinstance(node, ast.Name):
         found = _find(body, node.id)
         return _owner(found.ty) if isinstance(found, Var) else _owner(found)

@@ -25,7 +25,7 @@ def alone(text: str, end: int, offset: int) -> tuple[str, int]:
 
 
 def _start(text: str, end: int) -> int:
-    """Return where an expression starts: names, dots, and brackets with what is in them."""
+    """Return where an expression starts: names, dots, and brackets with their contents."""
     at = end
     while at:
         char = text[at - 1]

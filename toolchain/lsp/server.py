@@ -1,4 +1,4 @@
-"""The server: requests of the protocol to questions, answers to what the protocol wants. pygls does the rest."""
+"""The server: requests of the protocol to questions, answers to the protocol's types. pygls does the rest."""
 
 import asyncio
 import dataclasses

@@ -59,7 +59,7 @@ def _symbols(body: tuple[ast.Stmt, ...] | None, inside: str) -> list[Symbol]:
 
 
 def folds(module: ast.Module | None) -> Iterator[tuple[int, int]]:
-    """Give (start, end) of what can be folded: declarations and blocks."""
+    """Yield (start, end) of each declaration and block, which can be folded."""
     kinds = (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.If, ast.For, ast.While, ast.With, ast.Try)
     for node in walk(module):
         if isinstance(node, kinds):

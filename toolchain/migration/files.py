@@ -230,7 +230,7 @@ _USUAL = (
     *(f"{kind}{bits}" for kind in ("Int", "UInt", "int", "uint") for bits in (8, 16, 32, 64, 128, 256)),
     *(f"{kind}{bits}" for kind in ("Float", "float") for bits in (16, 32, 64)), "index", "int", "uint", "bfloat16",
 )  # fmt: skip
-"""Names of types, and of what stands in their parameters, that need no import."""
+"""Names of types, and names in their parameters, that need no import."""
 
 
 def _known(module: ast.Module) -> frozenset[str]:

@@ -48,7 +48,7 @@ def without_matches(text: str, means: Callable[[str], Any]) -> str:
 def _match(
     node: ast.Match, temporary: str, lines: list[str], means: Callable[[str], Any]
 ) -> list[tuple[int, int, list[str]]]:
-    """Return the lines to replace, counted from 0, first and last, each with what to put there."""
+    """Return the lines to replace, counted from 0, first and last, each with its replacement."""
     subject = node.subject.id if isinstance(node.subject, ast.Name) else temporary
     cases = [(case, _pattern(case.pattern, subject, "", means)) for case in node.cases]
     types: dict[str, set[str]] = {}

@@ -91,7 +91,7 @@ def _is_arm(statement: Statement, kind: type[Return] | type[Store]) -> bool:
 
 
 def _returns(body: Sequence[Statement], known: list[Let]) -> tuple[int, list[Statement]] | None:
-    """Return how many statements a choice of what is returned takes, and what becomes of them."""
+    """Return how many statements a choice between returned values takes, and their replacement."""
     arms: list[_Arm] = []
     loads: list[Let] = []
     for at, statement in enumerate(body):
@@ -114,7 +114,7 @@ def _returns(body: Sequence[Statement], known: list[Let]) -> tuple[int, list[Sta
 
 
 def _stores(first: If, known: list[Let]) -> tuple[int, list[Statement]] | None:
-    """Return that one statement, a choice of what is stored, is taken, and what becomes of it."""
+    """Return that one statement, a choice between stored values, is taken, and its replacement."""
     arms: list[_Arm] = []
     loads: list[Let] = []
     places: set[Value] = set()

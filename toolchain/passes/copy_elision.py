@@ -40,7 +40,7 @@ def run(function: Function, config: object, sink: Sink) -> Function:
 
 
 def _with_wholes(graph: flow.Graph, live: list[int], parts: int) -> list[int]:
-    """Return the live sets with the fields of what is replaced as a whole: it is destroyed as a whole, too."""
+    """Return the live sets with the fields of values replaced as a whole: they are destroyed as a whole, too."""
     wholes = flow.backward(graph, lambda _, one, after: (after & ~(one.lead | one.use)) | (one.kill & parts))
     return [one | inside for one, inside in zip(live, wholes, strict=True)]
 

@@ -89,7 +89,7 @@ def _flags(graph: flow.Graph, facts: flow.Facts, table: SlotTable, uses: Uses) -
 
 
 def _symbol(row: Slots, bit: int) -> str:
-    """Return the destructor of what one bit stands for, "" if it has none."""
+    """Return the destructor of the value that a bit stands for, "" if it has none."""
     if not row.by_field:
         return row.local.drop
     if not row.local.field_drops:

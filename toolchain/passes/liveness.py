@@ -106,7 +106,7 @@ class Uses:
             case "init":
                 # Its destructor may look at what it points to, even if nothing else uses the value. The init does not
                 # end the life of an older value (`overwrite` does that): what fills the place would look like a use.
-                # The only field of what dies as a whole is all that keeps it.
+                # A value that dies as a whole is kept alive by its only field.
                 kept = whole if mark.path and self.wholes(bits) == bits else whole & ~bits
                 return Effect(use=pinned & ~row.mask, keep=kept, gain=bits)
             case "consume":

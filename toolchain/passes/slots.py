@@ -50,7 +50,7 @@ class Slots:
         return bool(self.paths)
 
     def at(self, path: tuple[int, ...]) -> int:
-        """Return the bits a mark with this path is about: of what lies in it, or of what it lies in."""
+        """Return the bits of a mark with this path: those of its parts, or of the whole that it lies in."""
         if not path or not self.paths:
             return self.mask
         mask = 0

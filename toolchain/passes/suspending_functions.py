@@ -12,7 +12,7 @@ from ktc.ir import walk
 
 
 def blocking_functions(unit: ir.Unit) -> set[str]:
-    """Return the functions that wait, themselves or in what they call."""
+    """Return the functions that wait, themselves or in their callees."""
     names: Set[str] = getattr(unit.target, "blocking_intrinsics", frozenset())
     found: set[str] = set()
     callers: dict[str, set[str]] = {}

@@ -27,7 +27,7 @@ INLINE = ("bounds",)
 """Checks that kernels of the CPU device make in their own code, as loops over threads, if no others are requested."""
 
 SUBSCRIPTS = frozenset(("__getitem__", "__setitem__"))
-"""Methods of a program that a subscript calls: inlined, and the subscript is the place of what they do."""
+"""Methods of a program that a subscript calls: inlined, and the subscript is the place of their accesses."""
 UNCHECKED = "ktc.unchecked"
 """The debug information of a function whose accesses are not looked at has this annotation."""
 UNWATCHED_SHARED = "shared$ktc."

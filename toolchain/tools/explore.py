@@ -45,7 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        """Send the page, or what it starts with."""
+        """Send the page, or its first state."""
         path, _, query = self.path.partition("?")
         if path == "/" and f"token={self.server.token}" in query.split("&") and self._is_local():
             self._send(_PAGE.read_bytes(), "text/html; charset=utf-8")

@@ -33,7 +33,7 @@ _STDIN = "-"
 
 @entity
 class _Run:
-    """One run of the command, and what it found."""
+    """One run of the command, and its counts of files."""
 
     lines: tuple[int, int] | None
     checks: bool

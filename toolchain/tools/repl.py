@@ -115,7 +115,7 @@ def _errors(wrong: list[Diagnostic], color: bool) -> str:
 
 
 def _program(declared: list[str], done: list[str], statement: str, edition: Edition) -> str:
-    """Return the whole program; the mark parts what was printed before from what is new."""
+    """Return the whole program; the mark separates the output of earlier lines from the new one."""
     body = [*done, f'print("{MARK[0]}", flush=True)', *([statement] if statement else [])]
     lines = [f"    {line}" if line.strip() else "" for one in body for line in one.split("\n")]
     own = f"def {_NOTHING}(value: NoneType):\n    pass"
@@ -124,7 +124,7 @@ def _program(declared: list[str], done: list[str], statement: str, edition: Edit
 
 
 def _run(objects: tuple[bytes, ...]) -> tuple[int, str]:
-    """Run the program; return its exit code and what it wrote after the mark."""
+    """Run the program; return its exit code and its output after the mark."""
     from ktc.emit import jit  # late: only for some commands
 
     read, write = os.pipe()

@@ -30,7 +30,7 @@ class Journal:
         return []
 
     def begin(self, known: Sequence[Outcome]) -> None:
-        """Write the head, and what is known."""
+        """Write the head, and the results known so far."""
         self.path.write_text(json.dumps({"subject": self.subject}) + "\n", "utf-8")
         for one in known:
             self.add(one)

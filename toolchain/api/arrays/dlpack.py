@@ -1,4 +1,4 @@
-"""Arrays on a GPU that only speak DLPack: where they lie, and what they hold.
+"""Arrays on a GPU that only speak DLPack: where they lie, and their elements.
 
 Source: DLPack 0.8, `dlpack.h`; the protocol's `__dlpack__` and `__dlpack_device__`, data-apis.org/array-api.
 """

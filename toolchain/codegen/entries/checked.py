@@ -25,7 +25,7 @@ _SHARED_PLACE = 56
 
 SCREEN = "@ktc.screen"
 NO_SCREEN = f"{SCREEN} = internal global [4 x i64] zeroinitializer, align 8"
-"""The definition of what says that a kernel has no form in loops."""
+"""Defines the constant that marks a kernel without a form in loops."""
 
 
 def variables(context: Context) -> str:

@@ -77,7 +77,7 @@ def waits_in_groups(function: Function) -> bool:
 
 
 def spins(function: Function) -> bool:
-    """Return whether a loop may wait for what other threads write."""
+    """Return whether a loop may wait for a write of another thread."""
     loops = [one for one in walk.statements(function.body) if isinstance(one, Loop)]
     inner = [one.value for loop in loops for one in walk.statements(loop.body) if isinstance(one, Let)]
     return any(isinstance(action, CallIntrinsic) and action.name == SPIN for action in inner)
@@ -120,7 +120,7 @@ def begin(context: Context) -> list[str]:
 
 
 def stop(body: Operations, action: object, number: int) -> str:
-    """Write the place where a thread stops; returns the text of what it gives.
+    """Write the place where a thread stops; return the text of its result.
 
     Args:
         number: of the stop, in the order of the program.

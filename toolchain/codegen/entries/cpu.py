@@ -163,7 +163,7 @@ def entry(context: Context, kernel: FunctionText) -> str:
 
 
 def marked_body(context: Context, kernel: FunctionText) -> str:
-    """Return the whole function of a kernel that is to be cut, and the declaration of what runs a block."""
+    """Return the whole function of a kernel to be cut, and the declaration of the function that runs a block."""
     name = symbol(context.body_name(kernel.function.symbol))
     given = [kind for kind, _ in kernel.parameters]
     listed = ", ".join([*(f"{kind} {name}" for kind, name in kernel.parameters), *BODY_PARAMETERS])
@@ -173,5 +173,5 @@ def marked_body(context: Context, kernel: FunctionText) -> str:
 
 
 def block_symbol(function: Function) -> str:
-    """Return the name of what runs one block of a kernel that is cut."""
+    """Return the name of the function that runs one block of a kernel that is cut."""
     return symbol(f"{function.symbol}.block")

@@ -41,7 +41,7 @@ Written = tuple[list[str], str, list[tuple[str, str]]]
 
 
 class _Plain:
-    """An entry point with the arguments of the function itself, for what C has no types for."""
+    """An entry point with the arguments of the function itself, whose types C does not have."""
 
     def __init__(self, context: Context, export: Export) -> None:
         self._context, self._export = context, export
@@ -145,7 +145,7 @@ class _EntryPoint:
         return place
 
     def _room(self, name: str, kind: Type) -> str:
-        """Make room for a value, rounded up to whole words: pieces may be longer than what is left of it."""
+        """Make room for a value, rounded up to whole words: pieces may be longer than its rest."""
         words = (size_of(kind) + 7) // 8
         self._stack.append(f"  {name} = alloca [{words} x i64], align {max(align_of(kind), 8)}")
         return name
@@ -223,7 +223,7 @@ class _EntryPoint:
 
 
 def _extended(kind: CType, word: str) -> str:
-    """Return the type of a scalar result with what C says of a narrow one."""
+    """Return the type of a scalar result with C's attributes of a narrow one."""
     if kind.kind == "bool":
         return f"zeroext {word}"
     if kind.bits in (8, 16) and kind.kind in ("int", "uint"):

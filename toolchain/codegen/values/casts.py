@@ -71,7 +71,7 @@ def _target_function(
 
 
 def bounded(instruction: str, op: Op, value: str, types: TypeTable, new: New) -> str:
-    """A saturating cast of a vector, by comparisons: `fptosi` or `fptoui` of what is inside its range."""
+    """A saturating cast of a vector, by comparisons: `fptosi` or `fptoui` of values inside its range."""
     assert isinstance(op.type, VectorType)
     assert isinstance(op.type.element, IntType)
     signed, bits, number = instruction == "fptosi", op.type.element.bits, _element(op.args[0].type)

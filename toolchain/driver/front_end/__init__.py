@@ -1,1 +1,1 @@
-"""The stages that need no LLVM, and what the cache has of the library for them."""
+"""The stages that need no LLVM, and the library's kept functions for them."""

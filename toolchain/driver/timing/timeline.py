@@ -1,4 +1,4 @@
-"""When each phase of a build ran, in which process, and what it cost.
+"""The phases of a build: when each ran, in which process, and its times.
 
 Input: phases as they end, of this process and of those that it starts. Output: `Phase`s, for the table, the JSON and
 the trace of `reports`. All times are seconds of the monotonic clock, which the processes of one machine share.
@@ -69,7 +69,7 @@ class Timeline:
 
     @contextmanager
     def phase(self, name: str, unit: str = "") -> Iterator[Phase]:
-        """Time a phase of this process; the caller may add instructions and hits to what it gets."""
+        """Time a phase of this process; the caller may add instructions and hits to the phase."""
         outer, self.current = self.current, name
         made = Phase(name, unit, time.perf_counter(), 0.0, time.process_time(), 0, os.getpid())
         self._open.append([0.0, 0.0])
@@ -85,7 +85,7 @@ class Timeline:
         self.current = outer
 
     def inside(self, name: str, spans: list[tuple[str, float, float]]) -> None:
-        """Add small phases that ran inside the open one, each with what it worked on and its two times."""
+        """Add small phases that ran inside the open one, each with its subject and its two times."""
         for unit, start, end in spans:
             self.phases.append(Phase(name, unit, start, end, end - start, 0, os.getpid()))
             if self._open:

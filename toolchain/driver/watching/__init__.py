@@ -1,1 +1,1 @@
-"""Rebuilds on save: which files a program is made of, and what stays in memory between two builds of it."""
+"""Rebuilds on save: which files a program is made of, and the state in memory between two builds of it."""

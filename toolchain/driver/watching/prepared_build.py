@@ -52,7 +52,7 @@ def prepare(
 
 
 def load_llvm(config: Config) -> None:
-    """Load LLVM, and what the kernels of a config need."""
+    """Load LLVM, and the modules that the kernels of a config need."""
     workers = device.workers_for(config.jobs, config.accelerators)
     for module in (*workers.preload, *workers.for_kernels):
         import_module(module)

@@ -18,7 +18,7 @@ FEW_BLOCKS = 8
 
 
 Pointers = list[tuple[int, nodes.Address]]
-"""Where pointers lie in a block, and what they point to."""
+"""Where pointers lie in a block, and the blocks that they point to."""
 
 
 def check_materialized(body: Body, made: ConstValue) -> None:

@@ -11,7 +11,7 @@ from ktc.elaborate.types import type_printer
 from ktc.syntax import ast
 
 _INTENTIONAL = (ast.Transfer, ast.Walrus, ast.NoneLit)
-"""Expressions that are statements for what they do."""
+"""Expressions that are statements for their effects."""
 
 _DISCARDABLE = ("NoneType", "PythonObject", "Never")
 """Types of the library whose values nobody needs to use: every call of a Python object returns one."""
@@ -43,7 +43,7 @@ def warn_unreached(elab: Elaboration, body: Body, handler: ast.Handler) -> None:
 
 
 def warn_deprecated(elab: Elaboration, info: FunctionInfo | StructInfo, span: Span) -> None:
-    """Warn about the use of what is marked with `@deprecated`."""
+    """Warn about the use of a declaration marked `@deprecated`."""
     reason = "" if info.deprecated == info.name else f": {info.deprecated}"
     notes = () if info.module.is_library else (Label(info.span(), "declared here"),)
     _warn(elab, Code.DEPRECATED, span, f"'{info.name}' is deprecated{reason}", "", notes)

@@ -49,7 +49,7 @@ def owned_place(body: Body, value: Result, span: Span, passed: bool = False) -> 
 
 
 Emit = Callable[[tuple[Value, ...], types.Type], nodes.Action]
-"""Makes the call of what is called: arguments, type of the result."""
+"""Emits the call itself, from the arguments and the type of the result."""
 
 
 def emit(body: Body, instance: Instance, values: Values, span: Span) -> RValue | Place:
@@ -232,7 +232,7 @@ def _without_target(body: Body, name: str, span: Span) -> ErrorTarget:
 
 
 def _convert_error(body: Body, place: Place, target: ErrorTarget, name: str, span: Span) -> None:
-    """Make the error that the target takes of one of another type: an `Error` of what can be written."""
+    """Convert an error to the type that the target takes: an `Error` of any that can be written."""
     if target.ty is not well_known.error_type(body.elab) or not struct_members.has_trait(
         body.elab, place.ty, "Writable"
     ):

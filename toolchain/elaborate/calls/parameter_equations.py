@@ -29,7 +29,7 @@ _MAX_CHOICES = 150
 def solve_calls(
     body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, ParameterArgument], slots: Sequence[Slot]
 ) -> None:
-    """Add to what is given the numbers that calls in the types of arguments were made with."""
+    """Add to the given parameters the numbers with which calls in the types of arguments were made."""
     params = {p.name: p for p in fn.node.params}
     for formal, slot in zip(fn.node.args, slots, strict=True):
         if not isinstance(slot, Arg) or not isinstance(formal.type, ast.Subscript):

@@ -121,7 +121,7 @@ def _scope_of(instance: Instance, node: ast.Expr) -> Scope:
 
 
 def elaborated(elab: Elaboration, instance: Instance, sig: ArgumentSignature, span: Span) -> tuple[Body, Result]:
-    """Elaborate a default value at compile time, and return the body that computes it and what it gives."""
+    """Elaborate a default value at compile time, and return the body that computes it and its value."""
     assert sig.node.default is not None
     scope = _scope_of(instance, sig.node.default)
     body = Body(elab, instance.fn.module, scope, elab.instances.current)

@@ -209,7 +209,7 @@ def convert_constant(
 
 
 def _complete(body: Body, value: ConstValue | FunctionValue, expected: Ty | PartialTy) -> Ty | None:
-    """Return a type with what is open in it inferred from the value that is converted, or None if nothing tells it."""
+    """Return a type with its open parameters inferred from the value to be converted; None if they cannot be."""
     if not isinstance(expected, PartialTy) and not (isinstance(expected, StructTy) and expected.symbolic):
         return expected
     if not isinstance(value, ConstValue) or not isinstance(value.ty, StructTy):

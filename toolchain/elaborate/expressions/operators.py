@@ -94,7 +94,7 @@ def _literals(body: Body, name: str, left: ConstValue, right: Val, node: ast.Nod
 
 
 def type_of_call(body: Body, value: Val, name: str, node: ast.Node) -> Ty:
-    """Return the type of what a method gives that takes no arguments; nothing is emitted."""
+    """Return the type of the result of a method without arguments; nothing is emitted."""
     inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
     inner.site.is_reflected = True
     with work_queue.unrequested(body.elab):

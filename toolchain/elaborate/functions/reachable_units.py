@@ -1,4 +1,4 @@
-"""The unit of what a program reaches, and the units of library functions that are compiled apart from it.
+"""The unit of the functions that a program reaches, and the units of library functions that are compiled apart from it.
 
 A function of the library's archive (`instances/library_archive.py`) is declared where it is called. Each such
 function that the archive lacks has a unit of its own (`Unit.apart`), with the short functions that it needs and nothing
@@ -96,7 +96,7 @@ class _Reach:
         self.wanted.clear()
 
     def apart(self) -> dict[str, nodes.Unit]:
-        """Return the units of what is wanted, by symbol."""
+        """Return the units of the wanted functions, by symbol."""
         units: dict[str, nodes.Unit] = {}
         while self.wanted:
             symbol = self.wanted.pop()

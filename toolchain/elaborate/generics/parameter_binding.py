@@ -34,7 +34,7 @@ from ktc.syntax import ast
 
 
 def type_of_param(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
-    """Return the type of a parameter value, for inference of what its declared type names."""
+    """Return the type of a parameter value, to infer the parameters in its declared type."""
     if isinstance(value, ConstValue | UnboundParameter):
         return value.ty
     return function_types.fn_type_of(elab, value) if isinstance(value, FunctionValue) else None
@@ -309,7 +309,7 @@ def _apply_open(
 def _without_symbols(
     value: ParameterArgument, found: list[UnboundParameter]
 ) -> tuple[ParameterArgument, list[UnboundParameter]]:
-    """Return a type with what only an alias names left open, and these symbols."""
+    """Return a type whose parameters that only an alias names are open, and these symbols."""
     match value:
         case UnboundParameter(owner=-1):
             found.append(value)

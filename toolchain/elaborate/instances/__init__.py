@@ -1,1 +1,1 @@
-"""Instances of functions: signatures, the work list, and what the library's archive keeps."""
+"""Instances of functions: signatures, the work list, and the library's archive."""

@@ -57,7 +57,7 @@ class Library:
 
 
 def body_of(elab: Elaboration, state: UnitState, symbol: str) -> tuple[nodes.Function, Set[str]] | None:
-    """Return a function of a unit and what it refers to, elaborated if need be; None if there is none."""
+    """Return a function of a unit and the symbols it refers to, elaborated if need be; None if there is none."""
     if symbol in state.synthesized:
         return state.synthesized[symbol]
     instance = state.by_symbol.get(symbol)

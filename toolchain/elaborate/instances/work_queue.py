@@ -10,7 +10,7 @@ from ktc.ir import nodes, walk
 
 
 def recall(elab: Elaboration, state: UnitState, symbol: str) -> KeptBody | None:
-    """Return the body of a library function that is kept, and what it refers to; None if none is kept."""
+    """Return the kept body of a library function, and the symbols it refers to; None if none is kept."""
     found = state.bodies.get(symbol) if state.bodies is not None else None
     if found is not None:
         assert state.bodies is not None

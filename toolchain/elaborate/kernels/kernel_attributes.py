@@ -20,7 +20,7 @@ _BOUNDS = {
     "nvvm.maxnreg": ("registers", 255, "a thread cannot be bounded to {} registers: 1 to 255"),
     "nvvm.cluster_dim": ("cluster", 16, "a cluster cannot have {} blocks in a dimension: 1 to 16"),
 }
-"""By the name in the program: the bound, the greatest value of each of its numbers, and what is said of others."""
+"""By the name in the program: the bound, the greatest value of its numbers, and the message for greater ones."""
 
 
 def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tuple[int, ...]]:
@@ -91,7 +91,7 @@ def _floats(body: Body, call: ast.Call) -> int:
 
 
 def _numbers(body: Body, value: ast.Expr, most: int) -> tuple[int, ...]:
-    """Return the first numbers of what has a length, `Int(value[0])` and so on, or the one that the value is."""
+    """Return the first numbers of a value with a length, `Int(value[0])` and so on, or the one that the value is."""
     at = (value.start, value.end)
 
     def call(name: str, argument: ast.Expr) -> int:

@@ -91,7 +91,7 @@ def _text(known: list[Limits], what: str, most: int) -> str:
 
 
 def _extents(body: Body, node: ast.Expr) -> list[int | None]:
-    """Return the extents of `4`, `(4, 2)`, `Dim(4, 2)` and aliases of these; None for what is no constant."""
+    """Return the extents of `4`, `(4, 2)`, `Dim(4, 2)` and aliases of these; None where one is no constant."""
     if isinstance(node, ast.Name):
         alias = variables.find(body, node.id)
         parts = _parts(alias.node.value) if isinstance(alias, AliasInfo) and alias.node.value is not None else ()

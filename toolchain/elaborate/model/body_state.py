@@ -324,7 +324,7 @@ class OwnershipFacts:
 
 
 class Captures:
-    """Nested functions of a body, and what it reaches through its environment. Owner: `closures`.
+    """Nested functions of a body, and the variables that it reaches through its environment. Owner: `closures`.
 
     Attributes:
         closures: the captures of each nested function.

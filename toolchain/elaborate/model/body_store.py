@@ -35,7 +35,7 @@ class Listed:
 
 @record
 class Packed:
-    """Bodies and global constants, by symbol, and what the interpreter had compiled."""
+    """Bodies and global constants, by symbol, and the interpreter's code of them."""
 
     bodies: Mapping[str, bytes] = field(default_factory=dict)
     constants: Mapping[str, bytes] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Bodies:
         self._made: dict[str, KeptBody] = {}
 
     def get(self, symbol: str) -> KeptBody | None:
-        """Return a function and what it refers to, or None."""
+        """Return a function and the symbols that it refers to, or None."""
         made = self._made.get(symbol)
         if made is None and symbol in self._packed.bodies:
             made = self._made[symbol] = _unpack(self._packed.bodies[symbol], self._source)

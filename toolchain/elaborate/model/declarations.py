@@ -324,7 +324,7 @@ class ModuleInfo:
 
 @entity
 class Scope:
-    """Names and what they mean here; then the parent is asked.
+    """Names and their meaning here; for others the parent is asked.
 
     Args:
         kind: "module", "struct", "function", "body", "block".

@@ -281,7 +281,7 @@ class Elaboration:
         return self.instances.state.assumed_targets or self.config.accelerators
 
     def depends_on_program(self) -> None:
-        """Note that what is elaborated now differs from program to program: the library's archive cannot have it.
+        """Note that the current function differs from program to program: the library's archive cannot have it.
 
         Raises:
             DependsOnProgram: the seed of the archive is elaborated.

@@ -75,7 +75,7 @@ class Modules:
 
 
 class TypeTable:
-    """Interned types, and what is remembered of types. Owner: `types`.
+    """Interned types, and facts about them. Owner: `types`.
 
     Attributes:
         primitives, traits: interned types; `none`: the primitive type of "no value".
@@ -103,7 +103,7 @@ class TypeTable:
 
 
 class GenericTypes:
-    """Function types, and what stands in for type parameters. Owner: `generics`.
+    """Function types, and the archetypes of type parameters. Owner: `generics`.
 
     Attributes:
         functions: interned function types.

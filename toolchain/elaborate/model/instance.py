@@ -1,4 +1,4 @@
-"""Instances of functions, their signatures, and what has been elaborated for each target."""
+"""Instances of functions, their signatures, and their bodies for each target."""
 
 from collections.abc import Sequence, Set
 from copy import copy

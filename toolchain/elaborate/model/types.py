@@ -310,7 +310,7 @@ ParameterValue = Union[
 ParameterArgument = Union[ParameterValue, None]
 """The argument for a parameter: None where `_` leaves it open."""
 Actual = Union[ParameterArgument, list[ParameterArgument]]
-"""The type of what a call passes for an argument, as far as it is known; a list of them for a variadic one."""
+"""The type that a call passes for an argument, as far as it is known; a list of them for a variadic one."""
 Named = tuple[tuple[str, ParameterArgument], ...]
 """Parameters that are given by their names."""
 PrimArg = Union[int, Ty, ParameterPack]

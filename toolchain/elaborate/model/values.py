@@ -1,4 +1,4 @@
-"""Values of expressions: at run time (`RValue`, `Place`), constants, and what only calls know."""
+"""Values of expressions: at run time (`RValue`, `Place`), constants, and forms that only calls know."""
 
 from collections.abc import Callable
 from typing import Any, Union
@@ -130,7 +130,7 @@ class Arg:
 
 @entity
 class ComputedAccess:
-    """Where a value came from: an item of `base` at `args`, its field `name`, or what its `__getattr__` gave for it."""
+    """Where a value came from: an item of `base` at `args`, its field `name`, or the result of its `__getattr__`."""
 
     base: RValue | Place
     args: list[Arg]
@@ -141,7 +141,7 @@ class ComputedAccess:
 
 @entity
 class DeferredOperand:
-    """An item, or what `__getattr__` gives for `name`, that is fetched when the other operands have been evaluated."""
+    """An item, or the result of `__getattr__` for `name`, fetched after the other operands are evaluated."""
 
     getter: FunctionValue
     args: list[Arg]

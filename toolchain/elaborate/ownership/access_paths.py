@@ -14,7 +14,7 @@ from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
 
 UNTRACKED = "__untracked_origin__"
-"""A struct of the library with an alias of this name is a pointer whose user answers for what it points to."""
+"""A struct of the library with an alias of this name is a pointer whose user answers for the memory behind it."""
 
 
 def of_place(place: Place) -> tuple[AccessPath, ...]:
@@ -35,7 +35,7 @@ def of_place(place: Place) -> tuple[AccessPath, ...]:
 
 
 def of_inside(body: Body, value: Result) -> tuple[AccessPath, ...]:
-    """Return the known paths to what a value points into."""
+    """Return the known paths of the places that a value points into."""
     if not isinstance(value, (Place, RValue)) or not struct_types.origins_of(body.elab, value.ty):
         return ()
     known: tuple[AccessPath, ...]
@@ -47,7 +47,7 @@ def of_inside(body: Body, value: Result) -> tuple[AccessPath, ...]:
 
 
 def of_result(body: Body, signature: Signature, values: Values) -> tuple[AccessPath, ...]:
-    """Return the paths to what the result of a call lies in, or points into."""
+    """Return the paths of the places that the result of a call lies in, or points into."""
     found: list[AccessPath] = []
     if signature.result == "ref" and signature.named:
         for i, names in signature.borrowed_fields:

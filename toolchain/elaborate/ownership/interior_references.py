@@ -23,7 +23,7 @@ from ktc.ir import nodes, types
 _COLLECTIONS = frozenset({"Deque", "Dict", "LinkedList", "List", "OwnedPointer", "Set", "String", "Variant"})
 """Structs of the library whose values lie in memory that may move or be destroyed."""
 _VIEWS = frozenset({"List", "Span", "StringSlice"})
-"""Types whose values, made of a collection, point to what it holds, not to the collection."""
+"""Types whose values, made of a collection, point to its elements, not to the collection."""
 _STAYING = frozenset({"__setitem__", "fill", "reverse", "sort", "swap_elements", "unsafe_get", "unsafe_ptr"})
 """Methods of lists that change values where they are."""
 
@@ -74,7 +74,7 @@ def declare(body: Body, var: Var, value: Result) -> None:
 
 
 def require(body: Body, var: Var, span: Span) -> None:
-    """Require that what a variable refers into is still there."""
+    """Require that the value that a variable refers into is still there."""
     if var in body.facts.references:
         body.emit(nodes.Mark("require", body.facts.references[var][0], (), span))
 

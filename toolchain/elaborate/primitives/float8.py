@@ -20,7 +20,7 @@ def _once(use: Use, value: nodes.Value) -> nodes.Value:
 
 
 class _Words:
-    """Writes operations on lanes of 32 bits; `let` is for what is used more than once."""
+    """Writes operations on lanes of 32 bits; `let` names a value that is used more than once."""
 
     def __init__(self, use: Use, lanes: int) -> None:
         self._use = use

@@ -1,4 +1,4 @@
-"""The primitives that touch memory, the places of values, and calls to what is not written in the language."""
+"""The primitives that touch memory, the places of values, and calls to functions in other languages."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -29,7 +29,7 @@ def _target_host(use: Use) -> Result:
 
 
 def simd_bits(target: Target) -> int:
-    """Return the width in bits of what one access moves: 16 bytes on all devices, also the CPU as a device.
+    """Return the width in bits of one access: 16 bytes on all devices, also the CPU as a device.
 
     Kernels lay out their threads by it.
     """

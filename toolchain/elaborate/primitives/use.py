@@ -262,7 +262,7 @@ class Use:
         return RValue(primitive_types.prim(self.elab, "!kgen.pointer", (space,) if space else ()), value)
 
     def nothing(self) -> RValue:
-        """Return the result of what has none."""
+        """Return the result of an operation without one."""
         return RValue(primitive_types.prim(self.elab, "!kgen.none", ()), nodes.Const(types.UNIT, ()))
 
     def literal(self, value: "int | Fraction | float") -> ConstValue:

@@ -218,4 +218,4 @@ TRAIT_HINTS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({
         *((name, "go through it in a loop: 'for item in …:'") for name in ("_Enumerate", "_Zip", "_MapIterator")),
     ),
 })  # fmt: skip
-"""By a trait: starts of names of types that have it not, and what to write."""
+"""By a trait: starts of names of types that have it not, and the advice."""

@@ -101,7 +101,7 @@ def _borrowed(body: Body, value: Result) -> tuple[Result, Result]:
 
 
 def _assign_through_reference(body: Body, var: Binding, target: ast.Expr, value: ast.Expr) -> bool:
-    """Assign to what a reference stands for, if its old value can be destroyed first."""
+    """Assign to the place behind a reference, if its old value can be destroyed first."""
     if not isinstance(var, Var) or var.kind not in ("ref", "loop") or var.body is not body:
         return False
     place = var.value

@@ -195,7 +195,7 @@ def apply_index(body: Body, base: Result, args: list[Arg], node: ast.Node) -> Va
 
 
 def assign_item(body: Body, place: Result, value: Result, node: ast.Node, base: Result) -> None:
-    """Store to what an index gave."""
+    """Store to the place or pointer that an index gave."""
     if not isinstance(place, Place) or not place.mutable or place.owned:
         help, reason, ty = "", "", None
         if isinstance(base, (RValue, Place, ConstValue)):

@@ -164,7 +164,7 @@ def _may_access(body: Body, value: Result, place: Place) -> bool:
 
 
 def _is_constant(value: RValue) -> bool:
-    """Return whether a value is a constant, or a view of what the program never changes, as a 'StaticString' is."""
+    """Return whether a value is a constant, or a view of memory that never changes, as a 'StaticString' is."""
     return isinstance(value.ir, nodes.Const) or any(map(type_relations.is_static, getattr(value.ty, "params", ())))
 
 

@@ -209,7 +209,7 @@ def dereferences(node: ast.Node) -> bool:
 
 
 def overlaps_argument(call: ast.Expr, target: ast.Expr) -> bool:
-    """Return whether an argument of a call is the call's target, or a part of it, or what it is a part of."""
+    """Return whether an argument of a call is the call's target, a part of it, or a whole with it as a part."""
     given: list[ast.Expr] = []
     match call:
         case ast.Call(func=func, args=args, keywords=keywords):

@@ -17,7 +17,7 @@ _SUFFIX = " body"
 _OWNED = ("var", "owned", "deinit")
 _READ = ("", "read", "borrowed")
 _GIVEN = " given"
-"""Ends the name of what holds an argument that the function owns until its body takes it."""
+"""Ends the name of the variable that holds an argument, which the function owns, until its body takes it."""
 _PLAIN = ("pos", "any", "kw")
 
 

@@ -93,7 +93,7 @@ def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
     if isinstance(ty, StructTy):
         if ty.ir_type is None:
             fields = fields_of(elab, ty)
-            if ty in elab.types.open_fields:  # a field's type asks for the size of what it is a field of
+            if ty in elab.types.open_fields:  # a field's type asks for the size of its own struct
                 report_recursive(ty, True, elab.reporter.sink)
             check_finite(ty, partial(fields_of, elab), elab.reporter.sink)
             kinds = [ir_type(elab, field) for _, field in fields]

@@ -129,7 +129,7 @@ class _Module:
         return self.attribute_lists.index(groups) + 1
 
     def _metadata(self) -> list[tuple[int, list[Item]]]:
-        """Return the records of what named metadata reaches: strings, values, nodes, then the names."""
+        """Return the records that named metadata reaches: strings, values, nodes, then the names."""
         nodes = {name: node.body for name, node in self.module.nodes().items() if not node.kind}
         named = self.module.named_nodes()
         writer = _Metadata(self.tables, nodes)

@@ -1,4 +1,4 @@
-"""A function's instructions, who defines and who uses what, and what is to be put between them."""
+"""A function's instructions, definitions and uses of its values, and the instructions to be inserted."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from ktc.emit.llvm_text.lazy import Lazy
 
 
 class Body:
-    """One function and what is to be put into it.
+    """One function and the instructions to be inserted into it.
 
     Fields: `header`, its first line; `instructions` in order; `defined`, by name; `uses`, by name those that name it;
     `before` and `after`, lines by the place of an instruction; `at_entry`, lines at the beginning; `at_end`, lines of

@@ -42,7 +42,7 @@ _REFERENCE = re.compile(rf'"{re.escape(REFERENCE)}"="(\d+)"')
 _SITE = '@"var$ktc.check.site"'
 _ACCESSING = ("load", "store", "atomicrmw", "cmpxchg", "getelementptr")
 _GROUPS = {"0": "1", "2": "1", "3": "4", "5": "4"}
-"""Attribute groups of `codegen` by what they become where everything is inlined."""
+"""Attribute groups of `codegen`, and the groups that replace them where everything is inlined."""
 
 
 def instrumented(text: str, checks: tuple[str, ...], is_kernel: bool, machine: Any) -> str:
@@ -297,7 +297,7 @@ class Nearest:
 
 
 def constants_of(module: Module) -> dict[str, int]:
-    """Return the names of a module's constants, and their bytes; 0 for what is not known."""
+    """Return the names of a module's constants, and their bytes; 0 if they are not known."""
     return {one.name: size_of(one.type) for one in module.globals() if one.is_constant}
 
 

@@ -8,7 +8,7 @@ _SCALARS = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8, "x86_fp80
 
 
 def size_of(kind: str) -> int:
-    """Return a type's bytes in memory; 0 for what is not known."""
+    """Return a type's bytes in memory; 0 if they are not known."""
     size = _SCALARS.get(kind)
     if size is not None:
         return size
@@ -49,7 +49,7 @@ def _struct(kind: str) -> tuple[tuple[int, ...], int]:
 
 
 def lanes(kind: str) -> tuple[int, int]:
-    """Return the number of a vector's lanes and the bytes of one; (0, 0) of what is no vector of whole bytes."""
+    """Return the number of a vector's lanes and the bytes of one; (0, 0) for any type but a vector of whole bytes."""
     if not kind.startswith("<"):
         return 0, 0
     count, element = counted(kind)

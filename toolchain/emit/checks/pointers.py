@@ -131,7 +131,7 @@ class Pointers:
         return one.allocated if one is not None and one.op == "alloca" and not one.operands else ""
 
     def _find_arrays(self) -> dict[str, int]:
-        """Return the sizes of the locals that are indexed with what is not constant."""
+        """Return the sizes of the locals whose indices are not all constants."""
         found: dict[str, int] = {}
         for one in self._body.instructions:
             if one.op != "getelementptr":

@@ -174,7 +174,7 @@ def is_used_at_once(body: Body, read: Instruction) -> bool:
 
 
 def is_used(body: Body, read: Instruction) -> bool:
-    """Return whether anything at all is done with what is read, but to pass it to another function."""
+    """Return whether the value read is used, other than as an argument of another function."""
     return bool(body.uses.get(read.name))
 
 

@@ -40,7 +40,7 @@ SYMBOL_LIST = "exported"
 
 
 def symbol_list(tools: LinkTools, options: LinkOptions) -> str:
-    """Return the list of what is visible, as the system's linker takes it."""
+    """Return the list of visible symbols in the form of the system's linker."""
     names = options.exported or ()
     if tools.system == MACOS:
         return "".join(f"_{name}\n" for name in names)
@@ -121,7 +121,7 @@ def _library(name: str) -> str:
 
 
 def _of_library(tools: LinkTools, options: LinkOptions) -> list[str]:
-    """Return the options for the name of a shared library and for what it shows."""
+    """Return the options for the name of a shared library and for its visible symbols."""
     if tools.system == MACOS:
         named = ["-install_name", options.soname] if options.soname else []
         return [*named, *(["-exported_symbols_list", SYMBOL_LIST] if options.exported is not None else [])]

@@ -1,4 +1,4 @@
-"""LLVM's textual IR: a reader, a model, a writer, and what can be asked of a control-flow graph.
+"""LLVM's textual IR: a reader, a model, a writer, and analyses of the control-flow graph.
 
 A `Module` has its entities in order: lines, and functions, which are read when they are asked for. A `Function` has
 blocks, a `Block` instructions, phis and a terminator. An `Instruction` is its text; every part of it is found when it

@@ -81,7 +81,7 @@ class Instruction:
 
     @Lazy
     def text(self) -> str:
-        """The operation and what follows it, without attachments."""
+        """The operation and its operands, without attachments."""
         return f"{self.op} {self.rest}" if self.rest else self.op
 
     @property
@@ -171,7 +171,7 @@ class Instruction:
 
     @Lazy
     def type(self) -> str:
-        """The type of what it gives; "void" for nothing, "" for a member of a struct that has a name."""
+        """The type of its result; "void" for none, "" for a member of a struct that has a name."""
         return operations.type_of(self)
 
     @Lazy

@@ -140,7 +140,7 @@ class Module:
         return {symbol_of(one.partition("\n")[0]) for one in self.entities if one.startswith(words)}
 
     def drop_declarations(self, is_dropped: Callable[[str], bool]) -> None:
-        """Take functions without bodies out, by what they are called."""
+        """Remove the declarations of functions whose symbols the predicate drops."""
         self.entities = [
             one for one in self.entities if not (one.startswith("declare ") and is_dropped(symbol_of(one)))
         ]

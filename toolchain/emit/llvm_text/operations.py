@@ -59,7 +59,7 @@ def operands_of(one: Parsed) -> tuple[Operand, ...]:
 
 
 def type_of(one: Parsed) -> str:
-    """Return the type of what an instruction gives."""
+    """Return the type of an instruction's result."""
     return _RESULTS.get(one.op, _first_type)(one)
 
 

@@ -11,7 +11,7 @@ LOCAL, GLOBAL = f"%{WORD}", f"@{WORD}"
 
 _LOCAL_NAME, _GLOBAL_NAME = re.compile(LOCAL), re.compile(GLOBAL)
 _OUTSIDE = re.compile(rf'{LOCAL}|@{WORD}|"[^"]*"')
-"""Local names, and what may have a `%` in it that begins none."""
+"""Local names, and texts in which a `%` begins none."""
 _PLAIN = re.compile(r"[-a-zA-Z$._0-9]+")
 _MARK = re.compile(r'[,()\[\]{}<>]|"[^"]*"')
 _BRACKET = re.compile(r'[()\[\]{}<>]|"[^"]*"')
@@ -39,7 +39,7 @@ def spelled(name: str) -> str:
 
 
 def named(word: str, sigil: str = "%") -> str:
-    """Return the name of what is called so, in quotation marks where it needs them."""
+    """Return a name as LLVM writes it: in quotation marks where it needs them."""
     if _PLAIN.fullmatch(word):
         return f"{sigil}{word}"
     data = "".join([char if char not in '"\\' else f"\\{ord(char):02X}" for char in word])

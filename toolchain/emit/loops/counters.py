@@ -131,7 +131,7 @@ def _sums_of(name: str, blocks: list[Block]) -> Iterator[str]:
 
 
 def _narrow_compare(one: Instruction, wide: dict[str, str]) -> Instruction | None:
-    """Return a comparison of a counter with a small constant as it is now; None of what is none."""
+    """Return a comparison of a counter with a small constant as it is now; None for anything else."""
     if one.op != "icmp" or one.flags not in ("", "samesign ") or one.operands[0].type != "i64":
         return None
     counter, limit = one.values

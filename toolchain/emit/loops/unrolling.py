@@ -258,7 +258,7 @@ def _indices(block: Block, condition: str) -> dict[str, int]:
 def _turns(
     block: Block, turn: Mapping[str, str], times: int, indices: Mapping[str, int] | None = None
 ) -> tuple[list[Instruction], dict[str, str]]:
-    """Return the instructions of several turns, and what each name is called after the last."""
+    """Return the instructions of several iterations, and the name of each value after the last."""
     lines: list[Instruction] = []
     names = {one: _again(one, 0) for one in turn}
     for number in range(times):
@@ -295,7 +295,7 @@ def _opaque(lines: list[Instruction], counters: set[str]) -> list[Instruction]:
 
 
 def _join(block: Block, after: Block, origins: dict[str, str], now: dict[str, str]) -> None:
-    """Let the phis of the loop and of what follows it know the new blocks."""
+    """Name the new blocks in the phis of the loop and of the blocks after it."""
     tail = origins[block.name]
     for at, one in enumerate(block.instructions):
         if one.op == "phi":

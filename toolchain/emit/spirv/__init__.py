@@ -1,1 +1,1 @@
-"""SPIR-V: from an optimised module to what OpenCL loads."""
+"""SPIR-V: from an optimised module to the binary that OpenCL loads."""

@@ -39,7 +39,7 @@ class Parts:
             self.alias[name, index] = value
 
     def resolved(self) -> list[str]:
-        """Return the lines, with what the marks stand for."""
+        """Return the lines, with each mark replaced by its text."""
         return [self._resolve(line) for line in self.lines]
 
     def _resolve(self, text: str) -> str:

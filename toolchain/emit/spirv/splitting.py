@@ -133,7 +133,7 @@ def _shuffle(parts: Parts, found: Instruction) -> None:
 
 
 def _memory(parts: Parts, kind: str, place: str, rest: list[str]) -> list[tuple[str, str, int]]:
-    """Return the address, the type and the alignment of each leaf of what lies at a place."""
+    """Return the address, the type and the alignment of each leaf of the value at a place."""
     align = next((int(part.split()[1]) for part in rest if part.startswith("align ")), 1)
     if kind == WIDE:
         high = parts.new(f"getelementptr i8, {place}, i64 8")

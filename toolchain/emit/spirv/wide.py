@@ -74,7 +74,7 @@ def extended(new: New, op: str, kind: str, value: str) -> list[str]:
 
 
 def called(new: New, function: str, given: list[list[str]]) -> list[str]:
-    """Return the halves of what an intrinsic gives."""
+    """Return the halves of an intrinsic's result."""
     found = re.fullmatch(r"@llvm\.(umin|umax|smin|smax|abs|ctpop|ctlz|cttz|bswap)\.i128", function)
     if found is None:
         raise unsupported(function)

@@ -13,7 +13,7 @@ from ktc.emit.llvm_text import flow
 from ktc.emit.workgroups.graphs.graph import BLOCK_BARRIER, WARP_BARRIER, Graph, Node
 
 END = "(end)"
-"""Stands for what follows a cut."""
+"""Stands for the code after a cut."""
 
 
 class CannotCut(Exception):

@@ -72,7 +72,7 @@ class _Splitter:
             self.varying.add(one.name)
 
     def _parts(self, text: str) -> tuple[int, str] | None:
-        """Return how often the thread's index is in a value, and the text of what remains."""
+        """Return how often the thread's index is in a value, and the text of the rest."""
         if text == self.phi.name:
             return (self.stride, self.common) if self.stride else None
         if text not in self.varying:

@@ -157,7 +157,7 @@ class _Conditions:
         self.varying = plan.lane_group_variance.varying(set())
 
     def is_bound(self, name: str) -> bool:
-        """Return whether a condition compares indices with what all threads have alike."""
+        """Return whether a condition compares indices with values that all threads have alike."""
         if name not in self.varying:
             return self._is_ready(name)
         _, one = self.graph.values.get(name, ("", None))

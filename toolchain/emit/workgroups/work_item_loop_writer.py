@@ -92,7 +92,7 @@ class WorkItemLoopWriter:
                 self._instruction(one, self.before)
 
     def done_once(self) -> dict[str, str]:
-        """Return the names of what is done before the loop."""
+        """Return the names of the values that are computed before the loop."""
         return {name: self._name(name) for name in self.hoisted}
 
     def _does_something(self) -> bool:

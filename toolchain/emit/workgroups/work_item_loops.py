@@ -20,7 +20,7 @@ from ktc.emit.workgroups.graphs.uniformity import LaneGroupVariance
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_SLOT
 
 IDS = frozenset({"%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"})
-"""Names of what each thread has of its own."""
+"""Names of the memory that each thread has of its own."""
 
 _MAX_RECOMPUTATION_COST = 24
 """Up to this cost a value is computed again in each loop."""

@@ -118,7 +118,7 @@ class Interpreter:
             sys.setrecursionlimit(outer_limit)
 
     def _failure(self, error: Exception) -> Exception:
-        """Return the error to raise for what went wrong in translated code; others are mistakes of ours."""
+        """Return the error to raise for an exception of translated code; others are mistakes of ours."""
         stack, innermost = self._stack(error.__traceback__)
         span = next((span for _, span in reversed(stack) if span is not None), None)
         if isinstance(error, Failure):
@@ -194,7 +194,7 @@ class Interpreter:
         return name
 
     def foreign(self, which: str, name: str) -> str:
-        """Return the name of what runs a C function or an intrinsic."""
+        """Return the name of the function that runs a C function or an intrinsic."""
 
         def fail(*_: object) -> None:
             raise Failure("unsupported", f"'{name}' cannot be called at compile time")

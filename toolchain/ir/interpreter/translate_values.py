@@ -27,7 +27,7 @@ class Environment(Protocol):
         """Return the name of a function of the unit."""
 
     def foreign(self, which: str, name: str) -> str:
-        """Return the name of what runs a C function ("external") or an intrinsic ("intrinsic")."""
+        """Return the name of the function that runs a C function ("external") or an intrinsic ("intrinsic")."""
 
     def address(self, name: str) -> int | None:
         """Return the address of a global or function, or None if it has none at compile time."""

@@ -31,7 +31,7 @@ def function(plan: Plan, node: ast.FunctionDecl) -> None:
 
 
 def _may_raise(plan: Plan, node: ast.FunctionDecl) -> bool:
-    """Return whether a `def` may raise: what is not known, and what a trait asks for, may."""
+    """Return whether a `def` may raise: one that is not known, or that a trait asks for, may."""
     if isinstance(plan.read.parents.get(node), ast.TraitDecl) or node.start not in plan.facts.elaborated:
         return True
     return (plan.path, node.start) in plan.raising
@@ -99,7 +99,7 @@ def argument(plan: Plan, node: ast.Param) -> None:
 
 
 def function_type(plan: Plan, node: ast.FunctionType) -> None:
-    """`fn (Int) -> Int`: the type of a pointer to a function, or of what captures."""
+    """`fn (Int) -> Int`: the type of a pointer to a function, or of a closure."""
     read, changes = plan.read, plan.changes
     token = read.token(node.start)
     if read.word(token) == "fn":

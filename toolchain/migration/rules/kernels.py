@@ -83,7 +83,7 @@ def _widen(plan: Plan, param: ast.Param) -> None:
 
 
 def _of_compiled(plan: Plan, kernels: dict[ast.FunctionDecl, list[ast.Call]]) -> None:
-    """Launches of what `compile_function` has made: the first argument is the variable that holds it."""
+    """Launches of a result of `compile_function`: the first argument is the variable that holds it."""
     made: dict[str, ast.FunctionDecl] = {}
     for kernel, calls in kernels.items():
         for call in calls:

@@ -1,4 +1,4 @@
-"""Where an expression stands, and what many rules ask of it."""
+"""Where an expression stands, and facts about it for many rules."""
 
 from collections.abc import Set
 

@@ -103,7 +103,7 @@ class _Names:
         return names
 
     def arguments(self) -> set[str]:
-        """Return the function's arguments and parameters, and what the functions around declare."""
+        """Return the function's arguments and parameters, and those of the functions around it."""
         return {one.name for one in (*self.node.args, *self.node.params)} | self.outer
 
     def block(self, body: Sequence[ast.Stmt], scopes: list[set[str]]) -> None:

@@ -99,7 +99,7 @@ class Products:
                 self.change(statement)
 
     def change(self, statement: Statement) -> None:
-        """Note that what a statement may write is something else from now on, with the statements in it."""
+        """Note that the places that a statement may write have new values from now on, with the statements in it."""
         for one in walk.statements((statement,)):
             if isinstance(one, (Store, MemCopy, MemSet)) and isinstance(walk.operands(one)[0], LocalAddress):
                 pass

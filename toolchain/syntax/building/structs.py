@@ -16,7 +16,7 @@ _Names: TypeAlias = "tuple[int | _Names, ...]"
 
 
 class StructBuilder(BaseBuilder):
-    """Makes the nodes of structs and traits, and of what stands in them or above them."""
+    """Makes the nodes of structs and traits, of their members and their decorators."""
 
     def __init__(self, state: State) -> None:
         super().__init__(state)

@@ -1,1 +1,1 @@
-"""Text to tokens, with indentation; and what literals stand for."""
+"""Text to tokens, with indentation; and the values of literals."""

@@ -1,4 +1,4 @@
-"""Numbers and strings: where they end, and what is wrong with them.
+"""Numbers and strings: where they end, and their errors.
 
 Input: the text and the tokens so far. Output: offsets, or a `LexError`.
 """

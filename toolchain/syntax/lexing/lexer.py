@@ -349,7 +349,7 @@ class _Run(LiteralReader):
         return before in self.lexer.before_effects and (before != self.lexer.name or word not in self.lexer.declaring)
 
     def settle(self) -> None:
-        """Decide the tokens that depend on what follows; right to left, since one such may follow another."""
+        """Decide the tokens that depend on the next ones; right to left, since one such may follow another."""
         lexer, types, text = self.lexer, self.types, self.text
         words = lexer.words
         for index in reversed(self.later):

@@ -1,4 +1,4 @@
-"""Where the grammar goes no further: the token, what stands before it and what would have fitted.
+"""Where the grammar goes no further: the token, the one before it, and those that would have fitted.
 
 Input: the automaton's state. Output: a `Failure`, which errors.py and foreign_syntax.py put in words.
 """

@@ -26,7 +26,7 @@ _HIP_LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6")
 
 @record
 class Gpu:
-    """One GPU: the name of its target, and what its driver calls it."""
+    """One GPU: the name of its target, and its driver's name for it."""
 
     target: str
     title: str

@@ -1,4 +1,4 @@
-"""The program that runs the tests of one file, and what it says while it runs.
+"""The program that runs the tests of one file, and its messages.
 
 The program takes the numbers of the tests that it shall run. It announces each on standard output with lines that start
 with `MARK`: `start N`, then `passed N NANOSECONDS`, or `failed N NANOSECONDS` and the error's text up to `end N`. The

@@ -24,7 +24,7 @@ Found: TypeAlias = list[tuple[Path, list[Case]]]
 
 
 class Watch:
-    """Files with tests, and what each was built of when its tests ran last."""
+    """Files with tests, and the files that each was built of when its tests ran last."""
 
     def __init__(
         self, paths: Sequence[Path], find: Callable[[], tuple[Found, int]],

@@ -19,7 +19,7 @@ class Control:
         self._parents = flow.immediate_dominators(edges, blocks[0].name)
 
     def _is_above(self, above: str, below: str) -> bool:
-        """Return whether each way to `below` leads through `above`; there is none to what is never reached."""
+        """Return whether each way to `below` leads through `above`; there is none to a block that is never reached."""
         return below not in self._parents or flow.dominates(self._parents, above, below)
 
     def is_back(self, block: int, label: str) -> bool:

@@ -31,7 +31,7 @@ _OPPOSITE = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "
 _SWAPPED = {"slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle",
             "ult": "ugt", "ugt": "ult", "ule": "uge", "uge": "ule", "eq": "eq", "ne": "ne"}  # fmt: skip
 _THREADS, _LANES = ("%s0", "%s1", "%s2"), ("%s12", "%s13")
-"""Arguments of threads: their indices, and what is of their warp."""
+"""Arguments of threads: their indices, and the facts of their warp."""
 
 
 class Unknown(Exception):

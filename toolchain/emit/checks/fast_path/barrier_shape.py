@@ -57,7 +57,7 @@ class Shape:
         return {int(head): {int(name) for name in loop} for head, loop in flow.loops_of(names, "1").items()}
 
     def ways(self) -> Iterator[tuple[Instruction, int, Callable[[], set[int]]]]:
-        """Return branches of two targets, for each target its number and what gives the blocks run only by that way."""
+        """Return branches of two targets: of each target its number, and a function for the blocks behind it alone."""
         names = {str(at): [str(target) for target in targets] for at, targets in self.edges.items()}
         parents, before = flow.immediate_dominators(names, "1"), flow.reversed_edges(names)
         children: dict[str, list[str]] = {}
@@ -70,7 +70,7 @@ class Shape:
                     yield self.inside[at][-1], number, partial(_below, children, target)
 
     def may_wait(self) -> bool:
-        """Return whether a loop without a barrier ends only by what is read in it, which another thread may write."""
+        """Return whether a loop without a barrier ends only by a value read in it, which another thread may write."""
         for blocks in self.loops().values():
             if any(one.callee == BARRIER for at in blocks for one in self.inside[at]):
                 continue
@@ -80,7 +80,7 @@ class Shape:
         return False
 
     def _reads(self, end: Instruction, blocks: set[int]) -> bool:
-        """Return whether a branch depends on what is read in these blocks."""
+        """Return whether a branch depends on a value read in these blocks."""
         work = [value for value in end.uses if value in self._body.defined]
         seen = set(work)
         while work:

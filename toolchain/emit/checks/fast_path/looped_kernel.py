@@ -196,7 +196,7 @@ class _Kernel(Tests):
         return super().text()
 
     def _with_all_lanes(self, one: Instruction) -> str:
-        """Return a call of an exchange, or of what waits for lanes, without its mask."""
+        """Return a call of an exchange, or of a wait for lanes, without its mask."""
         at = _MASKED[one.callee]
         return one.with_arguments([*one.arguments[:at], *one.arguments[at + 1 :]]).source
 

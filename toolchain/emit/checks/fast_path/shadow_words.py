@@ -1,4 +1,4 @@
-"""Who had memory: words for granules of it, and what a thread does with them (`screen`)."""
+"""Who had memory: words for granules of it, and a thread's reads and writes of them (`screen`)."""
 
 from collections.abc import Callable
 

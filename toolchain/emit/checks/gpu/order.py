@@ -37,7 +37,7 @@ def unrolled(text: str, machine: object) -> str:
 
 
 def addresses_first(function: Function) -> Function:
-    """Return a function with what is computed without memory before the accesses of its block."""
+    """Return a function in which computations without memory come before the accesses of their block."""
     for block in function.blocks:
         made: list[Instruction] = []
         early: list[Instruction] = []

@@ -1,4 +1,4 @@
-"""Values that the lanes of a row have alike although they are computed of what differs, such as the warp's number.
+"""Values that the lanes of a row have alike, though computed from values that differ: the warp's number.
 
 Input: an instruction. Output: its text before the loop over lanes, in terms of the first lane.
 """

@@ -1,4 +1,4 @@
-"""A kernel's function as a graph of nodes, for what cuts it.
+"""A kernel's function as a graph of nodes, in which it is cut.
 
 Input: a function. Output: a `Graph`: phis and terminators taken apart, each wait for other threads at the end of a node
 of its own.
@@ -60,7 +60,7 @@ class Graph:
     parameters: dict[str, str]
     blocks: dict[str, Node]
     values: dict[str, tuple[str, Instruction | Phi]] = field(default_factory=dict)
-    """By name: the block where it is set, and what sets it."""
+    """By name: the block where it is set, and the instruction that sets it."""
 
     @property
     def entry(self) -> str:

@@ -207,7 +207,7 @@ class _Analysis:
                 continue
             ahead.discard(name)
             if not ahead and name in met and self._is_reducible():
-                break  # all paths come together here, and what follows is one path's
+                break  # all paths come together here, and the code after it is on one path
             for target in self.edges[name]:
                 if target not in labels and self.number[target] > self.number[name]:
                     ahead.add(target)

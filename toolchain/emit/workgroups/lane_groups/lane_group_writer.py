@@ -1,4 +1,4 @@
-"""A lane group: loops over sixteen lanes, one for each segment, and what leads from one to another.
+"""A lane group: loops over sixteen lanes, one for each segment, and the branches from one to another.
 
 Input: a `LaneGroup` of a work-item loop. Output: lines of the block's function, between the beginning and the end of
 the loop over lane groups.
@@ -98,7 +98,7 @@ class LaneGroupWriter:
     # ---- order ------------------------------------------------------------------------------------------------------
 
     def label(self, head: str) -> str:
-        """Return the label of a segment; of what follows the lane group for ""."""
+        """Return the label of a segment; for "" that of the code after the lane group."""
         return self.lane_group.segments[head].item_loop.prefix if head else f"{self.at}..strip.end"
 
     def _order(self, order: Order) -> None:

@@ -156,7 +156,7 @@ class _Planner:
         return block in self.part.edges and not (isinstance(one, Phi) and block == self.part.head)
 
     def _needs(self, item_loop: WorkItemLoop) -> None:
-        """Mark what a segment does, and what it takes from others."""
+        """Mark the instructions of a segment, and the values that it takes from others."""
         graph, part = self.graph, item_loop.part
         item_loop.live, item_loop.crossing = set(), set()
         work: list[tuple[str, str]] = []

@@ -14,7 +14,7 @@ from ktc.emit.workgroups.work_item_loops import WorkItemLoop
 GROUP_LANES = 16
 
 Order = list[Union[str, tuple[str, "Order"]]]
-"""Heads of segments, and loops: their first segment's head and what they run each iteration."""
+"""Heads of segments, and loops: their first segment's head and the segments of each iteration."""
 
 
 @entity
