@@ -80,7 +80,7 @@ def silent():
 
 
 def assigns():
-    x = 3  # error@5: wrong-edition "an assignment does not declare 'x' in edition 2026" help "write 'var x'"
+    x = 3  # error@5: wrong-edition "an assignment does not declare 'x' in edition 2026" help "write 'var x'; a text of edition 2025 needs '--edition 2025'"
     if (y := 4) > 3:  # error@9: wrong-edition "does not declare 'y'"
         print(x, y)
     for i in range(3):

@@ -18,3 +18,6 @@ def main():
     _ = p.offset(1)  # error@11: wrong-edition "has no 'offset' in edition 2026" help "write 'unsafe_offset'"
     p.unsafe_free()
     print("{} {}".format(1))  # error@11: unsatisfied-constraint "'format' cannot fill in the fields"
+    var text = String("a")
+    print(text.__str__())  # error@16: wrong-edition "'String' has no '__str__' in edition 2026" help "write 'String(…)'"
+    print(text.center(9))  # error@16: wrong-edition "'String' has no 'center'" help "write 'ascii_center'"

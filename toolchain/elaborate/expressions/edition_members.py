@@ -9,9 +9,14 @@ from ktc.elaborate.model.declarations import StructInfo, TraitInfo
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.types import struct_members
 
+_CONVERSIONS = {"__str__": "String(…)", "__repr__": "repr(…)"}
+"""Methods that the library's types have in edition 2025 only: the functions that call them there."""
+
 
 def own_name(elab: Elaboration, info: StructInfo, name: str) -> tuple[str, str]:
     """Return the name of a member in the library; the second one: what to write where edition 2026 lacks the member."""
+    if name in _CONVERSIONS and info.module.is_library:
+        return name, _CONVERSIONS[name]
     found = _of(info, name)
     is_own = name in info.members and not info.module.is_library  # the library's own members are named as in 2025
     if found is None and not is_own and not any(param.name == name for param in info.node.params):

@@ -203,7 +203,12 @@ def _check_seen(body: Body, ty: StructTy, member: OverloadSet, node: ast.Node) -
         if help and body.frame.module.edition is Edition.Y2025:  # a habit from elsewhere, not from 2026
             at = Span(body.frame.module.source, getattr(node, "name_start", node.start), node.end)
             body.fail(Code.NO_MEMBER, f"'{shown}' has no member '{member.name}'", at, help)
-        _not_in_edition(body, ty, member.name, node, "")
+        renamed = next((f"{word}_{member.name}" for word in ("ascii", "unsafe") if _has(ty, word, member.name)), "")
+        _not_in_edition(body, ty, member.name, node, f"write '{renamed}'" if renamed else "")
+
+
+def _has(ty: StructTy, word: str, name: str) -> bool:
+    return f"{word}_{name}" in ty.info.members
 
 
 def _not_in_edition(body: Body, ty: StructTy | PartialTy, name: str, node: ast.Node, help: str) -> NoReturn:

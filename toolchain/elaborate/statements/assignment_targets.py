@@ -20,6 +20,7 @@ from ktc.elaborate.statements import item_assignments, overwrites, variable_decl
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes
 from ktc.syntax import ast
+from ktc.syntax.editions import PROJECT_FILE
 
 Prepared = Callable[[Result], None]
 """A function that stores a value in a target whose base and indices have been evaluated."""
@@ -81,7 +82,10 @@ def _check_declares(body: Body, target: ast.Name, node: ast.Node) -> None:
     if isinstance(node, ast.Walrus):
         body.frame.function_scope.names[target.id] = None  # one mistake, one message
     text = f"an assignment does not declare '{target.id}' in edition 2026"
-    body.fail(Code.WRONG_EDITION, text, span, f"write 'var {target.id}'")
+    chosen = body.frame.module.source.edition
+    is_fixed = chosen is not None and PROJECT_FILE in chosen.reason
+    switch = "" if is_fixed else f"; a text of edition {Edition.Y2025.value} needs '--edition {Edition.Y2025.value}'"
+    body.fail(Code.WRONG_EDITION, text, span, f"write 'var {target.id}'{switch}")
 
 
 def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: ast.Node, declare: bool) -> None:

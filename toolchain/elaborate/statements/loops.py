@@ -21,7 +21,7 @@ from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE, iteration_help
 from ktc.elaborate.statements import assignment_targets, item_assignments, variable_declarations
 from ktc.elaborate.statements.unrolling import ends_by_error, iterate, next_item, next_or_leave
 from ktc.elaborate.tree.argument_uses import jumps
-from ktc.elaborate.types import struct_members, type_printer, well_known
+from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
@@ -111,9 +111,10 @@ def for_(body: Body, node: ast.For) -> None:
     if not isinstance(iterable, (RValue, Place, ConstValue)):
         body.fail(Code.TYPE_MISMATCH, "this cannot be iterated over", span)
     iterable = conversions.materialize(body, iterable)
+    taking = _owned_iterator(body, iterable, node.iter)
     if isinstance(iterable, Place) and iterable.owned and not body.frame.module.is_library:
         iterable = replace(iterable, mutable=False)  # a temporary is not mutated
-    iterator = _iterator(body, iterable, node.iter)
+    iterator = _iterator(body, iterable, node.iter) if taking is None else taking
     held = variable_declarations.declare_var(body, "", iterator, span)
     del body.frame.scope.names[""]
     place = held.value
@@ -198,6 +199,19 @@ def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:
             text += f": its '__iter__' returns '{given}', which has no '{method}'"
             body.fail(Code.TYPE_MISMATCH, text, body.at(node))
     return iterator
+
+
+def _owned_iterator(body: Body, iterable: Val, node: ast.Expr) -> Val | None:
+    """Return the iterator that moves the values out of a container, of one that nothing else uses, in edition 2026."""
+    if body.frame.module.edition is Edition.Y2025 or not isinstance(iterable, Place) or not iterable.owned:
+        return None
+    if struct_members.method_set(body.elab, iterable.ty, "__owned_iter__") is None:
+        return None
+    assert isinstance(iterable.ty, StructTy)
+    item = iterable.ty.params[0]
+    if isinstance(item, StructTy) and struct_types.is_trivial(body.elab, item):  # nobody sees the difference
+        return None
+    return operators.dunder(body, iterable, "__owned_iter__", [], node)
 
 
 def loop_body(body: Body, node: ast.For, item: Result) -> None:
