@@ -253,6 +253,7 @@ ELSEWHERE = {
     "link-failed": "test_explain", "coroutine-kernel": "test_explain",
     "device-heap": "test_memory_of_the_heap_in_a_kernel",
     "unsupported-on-target": "test_a_function_of_the_host_in_a_kernel",
+    "invalid-project": "tests/unit/tools/test_projects.py",
 }  # fmt: skip
 """Codes of what stands in no program, and where they are tested."""
 

@@ -53,7 +53,8 @@ OUTSIDE = {
 LATE = (
     "only for errors", "only for some commands", "only for some programs", "only for some requests",
     "only for some targets", "only for packages", "only with some options", "only without some options",
-    "only with a shared cache", "only after a cache miss", "only where it is installed", "to answer Ctrl-C",
+    "only with a shared cache", "only in a project", "only after a cache miss", "only where it is installed",
+    "to answer Ctrl-C",
 )  # fmt: skip
 """What may stand after `# late: ` in a line that imports inside a function: most runs of ktc do without this import."""
 

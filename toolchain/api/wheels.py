@@ -30,6 +30,7 @@ from ktc.api import building
 from ktc.api.building import BuildOptions, BuildRequest
 from ktc.base.records import record
 from ktc.config import SUFFIXES
+from ktc.config.project import KEYS, WHEEL_KEYS
 from ktc.interop.python_stubs import stub
 
 _LEFT_OUT = ("__pycache__", "build", "dist", "tests", ".venv", "venv", "node_modules")
@@ -82,7 +83,7 @@ def read_project(folder: Path) -> Project:
         if not isinstance(facts.get(key), str):
             raise ProjectError(f"'{path}' has no '{key}' in [project]")
     own = table.get("tool", {}).get("ktc", {})
-    unknown = set(own) - {"target", "target-cpu", "optimization-level"}
+    unknown = set(own) - {*KEYS, *WHEEL_KEYS}
     if unknown:
         raise ProjectError(f"'{path}': [tool.ktc] has no '{min(unknown)}'")
     options = BuildOptions(target=own.get("target", "cpu"))

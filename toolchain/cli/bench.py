@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from ktc.cli.standard_input import path_of
 from ktc.config import OFFLOAD_MODES
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
@@ -26,7 +27,7 @@ def bench_group() -> None:
 
 
 @bench_group.command("compile")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("-O", "levels", multiple=True, type=click.IntRange(0, 3), help="Levels (default 3 and 2).")
 @click.option("--debug", "debugs", multiple=True, type=click.Choice(_DEBUGS), help="Default none and line-tables.")
 @click.option("--offload-mode", "flows", multiple=True, type=click.Choice(OFFLOAD_MODES), help="Default both.")
@@ -54,6 +55,7 @@ def compile_command(
     from ktc.bench import compile_runs, report  # late: only for some commands
     from rich.console import Console  # late: only for some commands
 
+    files = files or tuple([Path(path_of(None))])
     defaults = compile_runs.Plan(files)
     plan = compile_runs.Plan(
         files, words["levels"] or defaults.levels, words["debugs"] or defaults.debugs,

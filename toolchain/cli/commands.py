@@ -7,7 +7,7 @@ with nothing to do must not load them.
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,8 +20,8 @@ from ktc.base.editions import Edition
 from ktc.base.similarity import close_matches
 from ktc.base.version import VERSION
 from ktc.cli.library_options import SideFiles, keep_exports, kept_exports, library_options
-from ktc.cli.standard_input import program_of
-from ktc.cli.task import Command, compile_options, task_of
+from ktc.cli.standard_input import is_file, path_of, program_of
+from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
@@ -113,27 +113,45 @@ def cli() -> None:
 
 
 @cli.command(cls=Command)
-@click.argument("file")
+@click.argument("file", required=False)
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME).")
 @click.option("--emit", "emit_kind", type=click.Choice(configs.EMIT_KINDS), help="What to write (default exe).")
 @click.option("--embed-cubin", is_flag=True, help="Also embed machine code for NVIDIA GPUs, if ptxas is found.")
 @library_options
 @compile_options
 def build(
-    file: str, output: Path | None, emit_kind: str | None, embed_cubin: bool, soname: str, symbol_version: str,
+    file: str | None, output: Path | None, emit_kind: str | None, embed_cubin: bool, soname: str, symbol_version: str,
     header: Path | None, pkg_config: Path | None, library_version: str, **words: Any,
 ) -> int:  # fmt: skip
-    """Compile FILE (`-`: standard input) to an executable or a library."""
-    file, words["search"] = program_of(file, words["search"])
-    task = task_of(
-        words, file, output=output, emit=emit_kind, writes=True, embed_cubin=embed_cubin, soname=soname,
-        symbol_version=symbol_version,
-    )  # fmt: skip
+    """Compile FILE (`-`: standard input) to an executable or a library.
+
+    Without FILE, compile the programs of the project around this folder.
+    """
+    found: Mapping[str, str] = {"": file} if is_file(file) else {}
+    if not found or (words["accelerators"] is None and configs.project_file(Path()) is not None):
+        from ktc.cli import projects  # late: only in a project
+
+        found, words["accelerators"] = projects.programs(file), projects.targets_or_project(words["accelerators"])
+    if output is not None and len(found) > 1:
+        raise click.UsageError(f"-o names one file, and the project has {len(found)} programs: name one of them")
     beside = SideFiles(header, pkg_config, library_version)
+    search, codes = words["search"], []
+    for program, path in found.items():
+        path, words["search"] = program_of(path, search)
+        task = task_of(
+            words, path, output=output, emit=emit_kind, writes=True, embed_cubin=embed_cubin, soname=soname,
+            symbol_version=symbol_version, program=program,
+        )  # fmt: skip
+        codes.append(_built(task, beside))
+    return max(codes)
+
+
+def _built(task: Task, beside: SideFiles) -> int:
+    """Build one program and the files beside it; return the exit code."""
 
     def work(config: Config) -> None:
         beside.check(config)
-        if embed_cubin:
+        if config.embed_cubin:
             from ktc.cli.output import print_assembler  # late: only with some options
 
             print_assembler()
@@ -157,12 +175,12 @@ def build(
 
 
 @cli.command(cls=Command)
-@click.argument("file")
+@click.argument("file", required=False)
 @click.option("--kind", type=_Kind(_EMIT_KINDS), default="llvm", show_default=True, help="Stage to show.")
 @click.option("--kernel", default="", metavar="NAME", help="Kernel to show, if there are several.")
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default: standard output).")
 @compile_options
-def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -> int:
+def emit(file: str | None, kind: str, kernel: str, output: Path | None, **words: Any) -> int:
     """Show the output of a stage for FILE (`-`: standard input).
 
     The output is for the host, or with --target-accelerator for a kernel.
@@ -172,8 +190,8 @@ def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -
     on_device = words["accelerators"] is not None or bool(kernel)
     if on_device and "," in (words["accelerators"] or ""):
         raise click.UsageError("'ktc emit' shows one target at a time")
-    file, words["search"] = program_of(file, words["search"])
-    task = task_of(words, file, output=output, writes=output is not None)
+    path, words["search"] = program_of(file, words["search"])
+    task = task_of(words, path, output=output, writes=output is not None)
     shown: list[bytes] = []
 
     def work(config: Config) -> None:
@@ -264,11 +282,11 @@ def cache_clear() -> int:
 
 
 @cache_group.command("why", cls=Command)
-@click.argument("file")
+@click.argument("file", required=False)
 @compile_options
-def cache_why(file: str, **words: Any) -> int:
+def cache_why(file: str | None, **words: Any) -> int:
     """Show which units of FILE are cached, and what changed since the last build, without compiling."""
-    task = task_of(words, file)
+    task = task_of(words, path_of(file))
 
     def work(config: Config) -> None:
         session = task.open_session(config)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from ktc.base.records import as_dict, replace
+from ktc.cli.standard_input import path_of
 from ktc.cli.task import Task, compile_options, task_of
 from ktc.config import Config, environment_with
 from ktc.diag.codes import Code
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@click.argument("file")
+@click.argument("file", required=False)
 @click.option("--size", "shows_size", is_flag=True, help="Show what the executable consists of, in bytes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("--run", "runs", is_flag=True, help="Run the program on this machine's GPU and time its kernels.")
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--no-spills", is_flag=True, help="Fail if a kernel spills registers.")
 @compile_options
 def report_command(
-    file: str, shows_size: bool, as_json: bool, runs: bool, chart: Path | None, max_registers: int | None,
+    file: str | None, shows_size: bool, as_json: bool, runs: bool, chart: Path | None, max_registers: int | None,
     no_spills: bool, **words: Any,
 ) -> int:  # fmt: skip
     """Show registers, spills, shared memory, stack, instructions and occupancy of FILE's kernels.
@@ -50,7 +51,7 @@ def report_command(
         raise click.UsageError("--size shows the executable, and not what its kernels need")
     if chart is not None and not runs:
         raise click.UsageError("--chart draws what --run measures: add --run")
-    task = task_of(words, file)
+    task = task_of(words, path_of(file))
     failed: list[str] = []
 
     def work(config: Config) -> None:

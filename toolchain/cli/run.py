@@ -18,22 +18,25 @@ from ktc.tools.running.objects import link_options, objects_of, report_missing
 
 
 @click.command("run", cls=Command, context_settings={"allow_interspersed_args": False})
-@click.argument("file")
+@click.argument("file", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--watch", "watches", is_flag=True, help="Rebuild and run again when a file of the program changes.")
 @compile_options
-def run_command(file: str, arguments: tuple[str, ...], watches: bool, **words: Any) -> int:
-    """Compile FILE (`-`: standard input) and run it; arguments after FILE are passed to the program."""
+def run_command(file: str | None, arguments: tuple[str, ...], watches: bool, **words: Any) -> int:
+    """Compile FILE (`-`: standard input) and run it; arguments after FILE are passed to the program.
+
+    Without FILE, run the program of the project around this folder. FILE may be the name of one of its entry points.
+    """
     if watches and file == "-":
         raise click.UsageError("--watch follows a file, and standard input is none")
-    file, words["search"] = program_of(file, words["search"])
+    path, words["search"] = program_of(file, words["search"])
     if words["debug"] is None and not words["debug_level"] and stack_traces_enabled():
         words["debug"] = 1
-    task = task_of(words, file)
+    task = task_of(words, path)
     if watches:
         from ktc.tools.running.watching import Watch  # late: only with some options
 
-        return Watch(task, (file, *arguments)).run()
+        return Watch(task, (path, *arguments)).run()
 
     def work(config: Config) -> None:
         objects = objects_of(task, config)
@@ -42,7 +45,7 @@ def run_command(file: str, arguments: tuple[str, ...], watches: bool, **words: A
         options = link_options(config, objects)
         start = jit.run if options is None else partial(own_process.run, options=options)
         # The program is started from the main thread, which alone may handle signals.
-        task.finish = partial(_run_program, partial(start, objects, (file, *arguments)), task)
+        task.finish = partial(_run_program, partial(start, objects, (path, *arguments)), task)
 
     return task.run(work)
 

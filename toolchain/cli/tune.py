@@ -16,6 +16,7 @@ from ktc import config as configs
 from ktc.base.records import as_dict, record
 from ktc.bench.cluster import NoScheduler
 from ktc.cli.output import print_json, print_table, progress_bar
+from ktc.cli.standard_input import path_of
 from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
 from ktc.config.tuned import text_of
@@ -46,7 +47,7 @@ class _SearchOptions:
 
 
 @click.command("tune", cls=Command)
-@click.argument("file")
+@click.argument("file", required=False)
 @click.option(
     "-o", "output", type=click.Path(path_type=Path), help="The tuning file (default: NAME.tuned.toml beside FILE)."
 )
@@ -78,10 +79,11 @@ class _SearchOptions:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
 @compile_options
 def tune_command(
-    file: str, output: Path | None, method: str, trials: int, limits: tuple[str, ...], seconds: float, no_prune: bool,
-    restart: bool, scheduler: str, plot: Path | None, as_json: bool, **words: Any,
+    file: str | None, output: Path | None, method: str, trials: int, limits: tuple[str, ...], seconds: float,
+    no_prune: bool, restart: bool, scheduler: str, plot: Path | None, as_json: bool, **words: Any,
 ) -> int:  # fmt: skip
     """Find the best values of FILE's choices (tuning.tunable) for a device, and save them for later builds."""
+    file = path_of(file)
     task = task_of(words, file)
     chosen = _SearchOptions(method, trials, scheduler, restart, seconds, not no_prune)
     made: list[tuple[Config, dict[str, tuple[int, ...]], dict[str, str]]] = []

@@ -12,6 +12,7 @@ from ktc.config.environment import (
     environment_with,
     open_cache,
     processors,
+    project_file,
 )
 from ktc.config.machine import local_gpus, processor
 from ktc.config.options import (
@@ -51,6 +52,7 @@ __all__ = (
     "open_cache",
     "processor",
     "processors",
+    "project_file",
     "resolve",
     "stdlib_folder",
 )  # fmt: skip

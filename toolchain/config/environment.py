@@ -1,12 +1,14 @@
 """Settings of the environment: folders, the cache, colours. Only this package reads them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ktc.base.cache import DEFAULT_MAX_BYTES, Cache
 from ktc.base.shared_cache import LEAST_KEY_BYTES, SharedCache
 
+_PROJECT_FILE = "pyproject.toml"
+_PROJECT_TABLES = (b"[tool.ktc]", b"[tool.ktc.entry-points]")
 PREBUILT = Path(__file__).resolve().parents[1] / "prebuilt"
 """The part of the library that a wheel carries compiled (`driver/prebuilt.py`); a checkout has none."""
 
@@ -55,6 +57,27 @@ def _shared_cache(environment: Mapping[str, str]) -> tuple[SharedCache | None, s
 def environment_with(changes: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the environment of a command that is started with some variables changed."""
     return {**environment, **changes}
+
+
+def project_file(path: Path) -> Path | None:
+    """Return the nearest project file with a table of ktc's at or above a file or folder; None if there is none."""
+    start = os.path.abspath(path)
+    for folder in (start, *_above(start)):
+        file = os.path.join(folder, _PROJECT_FILE)
+        try:
+            with open(file, "rb") as opened:
+                data = opened.read()
+        except OSError:
+            continue
+        if any(line.startswith(_PROJECT_TABLES) for line in data.splitlines()):
+            return Path(file)
+    return None
+
+
+def _above(path: str) -> Iterator[str]:
+    while (folder := os.path.dirname(path)) != path:
+        yield folder
+        path = folder
 
 
 def color_enabled(is_terminal: bool, environment: Mapping[str, str] = os.environ) -> bool:

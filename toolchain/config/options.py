@@ -31,6 +31,7 @@ class Options:
 
     Args:
         root: the main file.
+        program: path of the usual output without its suffix; "": the main file's name.
         accelerators: targets of kernels, with commas between.
         defines: `name=value` or `name`.
         checks: which mistakes of the program are looked for; None: none.
@@ -43,6 +44,7 @@ class Options:
 
     root: Path
     output: Path | None = None
+    program: str = ""
     emit: str | None = None
     level: int | None = None
     debug: int | None = None

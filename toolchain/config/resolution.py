@@ -10,7 +10,7 @@ from ktc.base.fingerprints import toolchain_fingerprint
 from ktc.base.library import stdlib_folder
 from ktc.base.records import replace
 from ktc.config import tuned as tuning_files
-from ktc.config.environment import import_path, processors
+from ktc.config.environment import import_path, processors, project_file
 from ktc.config.machine import local_gpus, processor
 from ktc.config.options import (
     CHECKED_LEVEL,
@@ -36,16 +36,18 @@ _DEBUG_NAME = "__DEBUG_LEVEL"
 def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str, str] = os.environ) -> Config | None:
     """Make every option concrete; None if one of them cannot be.
 
-    Reports: UNKNOWN_TARGET, FILE_ERROR.
+    Reports: UNKNOWN_TARGET, FILE_ERROR, INVALID_PROJECT.
     """
     host = _host(options, sink, cache)
     if host is None:
         return None
     root = _program(options.root, sink)
+    include = _included(options.root, sink)
     accelerators = _accelerators(options.accelerators, host, sink, cache, environment)
     accelerators = _with_options(accelerators, options, sink)
     emit = options.emit or "exe"
-    output = options.output or _output(options.root, _suffix(emit, host))
+    suffix = _suffix(emit, host)
+    output = options.output or (Path(options.program + suffix) if options.program else _output(options.root, suffix))
     if options.writes:
         _check_output(output, options.root, sink)
     if sink.error_count:
@@ -71,7 +73,7 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
     stdlib = stdlib_folder()
     return Config(
         root=root, host=host, accelerators=accelerators, output=output, stdlib=stdlib,
-        toolchain=toolchain_fingerprint(stdlib), search=(*options.search, *import_path(environment)),
+        toolchain=toolchain_fingerprint(stdlib), search=(*options.search, *include, *import_path(environment)),
         defines=defines, emit=emit, debug=debug, level=level,
         jobs=options.jobs or processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
         embed_cubin=options.embed_cubin,
@@ -81,6 +83,20 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
         module=options.module or output.name.partition(".")[0] if emit == "python-extension" else "",
         soname=options.soname, symbol_version=options.symbol_version, edition=options.edition,
     )  # fmt: skip
+
+
+def _included(root: Path, sink: Sink) -> tuple[Path, ...]:
+    """Return the folders in which a program's project has imports looked for."""
+    file = project_file(root)
+    if file is None:
+        return ()
+    from ktc.config.project import BadProject, read  # late: only in a project
+
+    try:
+        return read(file).include
+    except BadProject as error:
+        sink.report(error.diagnostic)
+        return ()
 
 
 def _checked_devices(accelerators: tuple[Target, ...], checks: tuple[str, ...], host: Target) -> tuple[Target, ...]:

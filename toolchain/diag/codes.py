@@ -9,6 +9,7 @@ class Code(Enum):
     # reading files
     FILE_ERROR = ("file-error", "a file cannot be read or written")
     INVALID_UTF8 = ("invalid-utf8", "a source file is not UTF-8 text")
+    INVALID_PROJECT = ("invalid-project", "the table [tool.ktc] of a project has a mistake")
     MODULE_NOT_FOUND = ("module-not-found", "an imported module does not exist")
     UNRESOLVED_IMPORT = ("unresolved-import", "an imported name does not exist in its module")
     # syntax

@@ -18,6 +18,7 @@ from ktc import config as configs
 from ktc.base.editions import Edition
 from ktc.base.records import record, replace
 from ktc.base.version import VERSION
+from ktc.cli import projects
 from ktc.cli.standard_input import STANDARD_INPUT, kept_program
 from ktc.config import Options
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink, WarningPolicy
@@ -44,7 +45,7 @@ class _Plan:
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(("text", "json", "sarif")), default="text", show_default=True,
               help="Output format; text goes to standard error, the others to standard output.")  # fmt: skip
 @click.option("--fix", "repairs", is_flag=True, help="Apply safe fixes, and show the other diagnostics.")
@@ -67,7 +68,7 @@ def check_command(
     No code is generated.
 
     This checks everything that `main` reaches, generic bodies for all types, and functions that nothing calls. A file
-    without `main` is checked as a module. A folder means all source files in it.
+    without `main` is checked as a module. A folder means all source files in it; without PATHS it is the project's.
     """
     try:
         policy = read_policy([*warnings])
@@ -78,6 +79,7 @@ def check_command(
             raise click.UsageError("'--fix' changes files: name one")
         given = kept_program(sys.stdin.buffer.read())
         paths, search = tuple(Path(given) if str(path) == STANDARD_INPUT else path for path in paths), (*search, Path())
+    paths, accelerators = projects.paths_or_project(paths), projects.targets_or_project(accelerators)
     options = Options(Path(), defines=defines, search=search, accelerators=accelerators, edition=edition)
     plan = _Plan(options, policy, jobs or configs.processors())
     files = sources(paths)

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 from ktc import config as configs
+from ktc.cli.standard_input import path_of
 from ktc.cli.task import compile_options, task_of
 from ktc.codegen.debugging import printers
 from ktc.config import Config
@@ -24,7 +25,7 @@ _PRINTERS = "ktc_printers.py"
 
 
 @click.command("debug", context_settings={"allow_interspersed_args": False})
-@click.argument("file")
+@click.argument("file", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--debugger", metavar="COMMAND", help="gdb, lldb, or a path (default: the first one installed).")
 @click.option("-x", "commands", multiple=True, metavar="COMMAND", help="Command for the debugger to execute first.")
@@ -32,8 +33,8 @@ _PRINTERS = "ktc_printers.py"
 @click.option("--stop", is_flag=True, help="Run to the start of 'main' first.")
 @compile_options
 def debug_command(
-    file: str, arguments: tuple[str, ...], debugger: str | None, commands: tuple[str, ...], batch: bool, stop: bool,
-    **words: Any,
+    file: str | None, arguments: tuple[str, ...], debugger: str | None, commands: tuple[str, ...], batch: bool,
+    stop: bool, **words: Any,
 ) -> int:  # fmt: skip
     """Build FILE with -g -O0 and start gdb or lldb on it; arguments after FILE are passed to the program.
 
@@ -46,6 +47,7 @@ def debug_command(
     words["debug"] = 2 if words["debug"] is None and words["debug_level"] is None else words["debug"]
     words["accelerators"] = words["accelerators"] or "cpu"
     with tempfile.TemporaryDirectory(prefix="ktc-debug-") as folder:
+        file = path_of(file)
         program = Path(folder, Path(file).stem)
         task = task_of(words, file, output=program, writes=True)
 

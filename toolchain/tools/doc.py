@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from ktc import config as configs
 from ktc.base.editions import Edition
+from ktc.cli import projects
 from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
 from ktc.syntax.editions import assign
@@ -24,7 +25,7 @@ from ktc.tools.testing.harness import module_of
 
 
 @click.command("doc")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("-o", "output", type=click.Path(path_type=Path, file_okay=False), default=Path("doc"), show_default=True,
               help="Output folder.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(("html", "json")), default="html", show_default=True)
@@ -44,7 +45,7 @@ def doc_command(
     Names that start with an underscore are left out, and so are tests and files that are programs.
     """
     sink, rows, texts = Sink(), [], {}
-    for path, row in _rows(paths, edition, sink):
+    for path, row in _rows(projects.paths_or_project(paths), edition, sink):
         if row["name"] in left_out:
             continue
         rows.append(row)

@@ -110,17 +110,21 @@ def _start(path: Path) -> dict[str, Any]:
 
 
 @click.command("explore")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False))
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port (default: a free one).")
 @edition_option
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-def explore_command(file: Path, port: int, no_browser: bool, edition: Edition | None) -> int:
+def explore_command(file: str | None, port: int, no_browser: bool, edition: Edition | None) -> int:
     """Open a page that shows FILE beside its IR, LLVM IR and assembly for the host and GPUs.
 
     Lines have the colour of their source line. The page recompiles while you type, and does not change the file.
     Ctrl-C stops the server.
     """
-    server = Server(file, port, edition)
+    if file is None:
+        from ktc.cli.projects import program  # late: only in a project
+
+        file = program(None)
+    server = Server(Path(file), port, edition)
     click.echo(f"{server.url}\nCtrl-C ends it", err=False)
     sys.stdout.flush()
     if not no_browser:

@@ -16,6 +16,7 @@ from ktc import config as configs
 from ktc.base.editions import Edition
 from ktc.base.records import entity
 from ktc.base.version import VERSION
+from ktc.cli import projects
 from ktc.config import Options
 from ktc.config.format_style import DEFAULT_LENGTH, BadFormatTable, FormatStyles
 from ktc.diag.diagnostic import Sink
@@ -59,7 +60,7 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 
 
 @click.command("format")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("-l", "--line-length", "columns", type=click.IntRange(20, 1000),
               help=f"Maximum line length. Default: what pyproject.toml says, else {DEFAULT_LENGTH}.")  # fmt: skip
 @click.option("--check", "checks", is_flag=True, help="Write nothing; exit code 1 if a file would change.")
@@ -83,6 +84,7 @@ def format_command(
     With --migrate only forms that edition 2026 writes otherwise change: comments and layout stay. Places that cannot be
     rewritten safely are listed, a line each.
     """
+    paths = projects.paths_or_project(paths)
     if target is not None:
         return _migrate(paths, Options(Path(), search=search, edition=edition), checks, shows, quiet)
     if lines is not None and (len(paths) > 1 or paths[0].is_dir()):

@@ -90,16 +90,19 @@ def test_sizes_differ() raises:
 """
 _README = """# {name}
 
-    ktc run main.mojo    run the program, on a GPU if this machine has one
-    ktc test             run the tests on the processor
-    ktc check .          find mistakes without compiling
-    ktc format .         format all files
-    ktc build main.mojo  make an executable
+    ktc run      run the program, on a GPU if this machine has one
+    ktc test     run the tests on the processor
+    ktc check    find mistakes without compiling
+    ktc format   format all files
+    ktc build    make an executable, {name}
 
-`{module}.mojo` has the kernel and the function that launches it, `test_{module}.mojo` its tests.
+`{module}.mojo` has the kernel and the function that launches it, `test_{module}.mojo` its tests. `[tool.ktc]` in
+`pyproject.toml` names the program, and can name targets of the executable, folders of modules, and tests.
 """
 _PROJECT = """[tool.ktc]
+name = "{name}"
 edition = "2026"
+entry-points = { {name} = "main.mojo" }
 """
 
 
@@ -115,9 +118,9 @@ def new_command(name: Path) -> int:
     name.mkdir(parents=True)
     files = {
         f"{module}.mojo": _KERNEL, "main.mojo": _MAIN, f"test_{module}.mojo": _TEST, "README.md": _README,
-        "pyproject.toml": _PROJECT, ".gitignore": "/main\n",
+        "pyproject.toml": _PROJECT, ".gitignore": "/{name}\n",
     }  # fmt: skip
     for file, text in files.items():
         (name / file).write_text(text.replace("{name}", name.name).replace("{module}", module), "utf-8")
-    click.echo(f"made {name}: {', '.join(sorted(files))}\nstart with: cd {name} && ktc test && ktc run main.mojo")
+    click.echo(f"made {name}: {', '.join(sorted(files))}\nstart with: cd {name} && ktc test && ktc run")
     return 0

@@ -15,6 +15,7 @@ from ktc.base import package_files
 from ktc.base.editions import Edition
 from ktc.base.package_files import PackageFile
 from ktc.base.version import VERSION
+from ktc.cli import projects
 from ktc.config import Options
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink
@@ -27,13 +28,13 @@ _INIT = "__init__"
 
 
 @click.command("package")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME.kpypkg).")
 @click.option("--package-version", "version", default="", metavar="VERSION", help="Version of the package.")
 @search_option
 @edition_option
 def package_command(
-    folder: Path, output: Path | None, version: str, search: tuple[Path, ...], edition: Edition | None
+    folder: Path | None, output: Path | None, version: str, search: tuple[Path, ...], edition: Edition | None
 ) -> int:
     """Write the package in FOLDER to one file.
 
@@ -43,7 +44,9 @@ def package_command(
     found: list[Diagnostic] = []
     options = Options(Path(), search=search, edition=edition)
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "package", "stage": "check"})
-    code = guard.run(partial(_work, folder, output, version, options, found), lambda: crash)
+    code = guard.run(
+        partial(_work, projects.package_or_project(folder), output, version, options, found), lambda: crash
+    )
     if found:
         sys.stderr.write(render_text(found, configs.color_enabled(sys.stderr.isatty())))
     return code or int(any(one.severity is Severity.ERROR for one in found))

@@ -20,6 +20,7 @@ from ktc import config as configs
 from ktc.base.editions import Edition
 from ktc.base.records import entity
 from ktc.base.version import VERSION
+from ktc.cli import projects
 from ktc.cli.task import Command, chosen_checks
 from ktc.config import Options
 from ktc.diag.diagnostic import Sink
@@ -78,8 +79,9 @@ def test_command(
 ) -> int:  # fmt: skip
     """Find and run tests: functions test_* in files test_*.kpy, and programs in docstrings.
 
-    PATHS are files and folders, by default this folder. Kernels run on the CPU device. The tests of a file are one
-    program, which is rebuilt only when something it uses has changed. `FILE::NAME` names a single test.
+    PATHS are files and folders, by default those of the project, or this folder. Kernels run on the CPU device. The
+    tests of a file are one program, which is rebuilt only when something it uses has changed. `FILE::NAME` names a
+    single test.
     """
     targets = f"{accelerators},cpu" if accelerators and "cpu" not in accelerators.split(",") else accelerators or "cpu"
     files = jobs or configs.processors()
@@ -87,14 +89,15 @@ def test_command(
         Path(), level=level, defines=defines, search=search, accelerators=targets, jobs=1 if files > 1 else None,
         checks=chosen_checks(checks_all, checks), edition=edition,
     )  # fmt: skip
+    paths = projects.tests_or_project(paths)
     plan = Plan(options, is_fast, seconds, configs.color_enabled(sys.stdout.isatty()))
     run = _Run(plan, files, is_quiet, is_verbose, str(as_json) == "-")
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "test", "stage": "test"})
-    find = partial(_found, paths or (Path(),), selection or "", edition)
+    find = partial(_found, paths, selection or "", edition)
     if watches:
         from ktc.tools.testing.watching import Watch  # late: only with some options
 
-        return Watch(paths or (Path(),), find, partial(_work, run), lambda: crash).run()
+        return Watch(paths, find, partial(_work, run), lambda: crash).run()
     found, code = find()
     if lists:
         for path, cases in found:

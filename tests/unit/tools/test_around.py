@@ -27,14 +27,14 @@ def test_a_new_project_works(place: Path, capsys: pytest.CaptureFixture[str], mo
     assert main(["new", "my-sums"]) == 0
     monkeypatch.chdir("my-sums")
     capsys.readouterr()
-    assert main(["test", "-O", "0", "test_my_sums.mojo"]) == 0
-    assert "2 passed, 0 failed" in capsys.readouterr().out
-    assert main(["test", "-O", "0", "my_sums.mojo"]) == 0
-    assert "1 passed, 0 failed" in capsys.readouterr().out
+    assert main(["test", "-O", "0"]) == 0
+    assert "3 passed, 0 failed" in capsys.readouterr().out
     assert main(["test", "--list", "-k", "doctest"]) == 0
     assert capsys.readouterr().out == "my_sums.mojo::doctest:27\n"
-    assert main(["format", "--check", "."]) == 0
-    assert main(["check", "my_sums.mojo"]) == 0
+    assert main(["build", "-O0"]) == 0
+    assert Path("my-sums").exists()
+    assert main(["format", "--check"]) == 0
+    assert main(["check"]) == 0
 
 
 @pytest.mark.parametrize("name", ["3x", "a b", "fn", "taken", "class"])
