@@ -11,7 +11,7 @@ from ktc.__main__ import entry
 
 from programs import ROOT, run_ktc
 
-MODULES = {"--version": 9, "unchanged": 56, "changed": 366}
+MODULES = {"--version": 9, "unchanged": 56, "changed": 367}
 """At most so many modules of ktc are loaded: for the version, for builds of hello. Raise a number only for a reason."""
 BYTES = {"hello": 9_992, "vector_addition": 55_128}
 """At most so long are executables, without debug information, for the CPU. Raise a number only for a reason."""
