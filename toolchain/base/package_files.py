@@ -46,6 +46,24 @@ class PackageFile:
     edition: str = ""
 
 
+@record
+class InstalledPackage:
+    """A package in Python's environment.
+
+    Args:
+        name: under which it is imported.
+        folder: its modules.
+        distribution: name and version of what was installed.
+    """
+
+    name: str
+    folder: str
+    distribution: str
+
+    def __str__(self) -> str:
+        return f"'{self.folder}' of {self.distribution}"
+
+
 def written(package: PackageFile) -> bytes:
     """Return the bytes of a package file."""
     import json  # late: only for packages

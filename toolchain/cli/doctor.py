@@ -45,6 +45,7 @@ def findings(cache: Cache) -> list[tuple[str, str]]:
         ("ptxas", find_ptxas() or "none: not needed; 'ktc emit --kind object' gives PTX"),
         ("cache", kept if info.is_writable else f"{info.folder}: not writable, nothing is kept"),
         ("standard library", str(configs.stdlib_folder())),
+        *_installed_rows(cache),
         ("packages", ", ".join(f"{name} {version}" for name in _PACKAGES if (version := _version_of(name)))),
     ]
 
@@ -68,6 +69,19 @@ def _gpu_rows() -> list[tuple[str, str]]:
     rows += [("GPU", f"{gpu.target}, {gpu.title}") for gpu in gpus]
     if not gpus:
         rows.append(("GPU", "none: kernels are compiled for the processor"))
+    return rows
+
+
+def _installed_rows(cache: Cache) -> list[tuple[str, str]]:
+    """Return the packages that programs can import from Python's environment; two of one name are a mistake."""
+    found = configs.installed_packages(cache)
+    names = [one.name for one in found]
+    rows = []
+    for one in found:
+        wrong = "" if Path(one.folder).is_dir() else ": there is no such folder"
+        if names.count(one.name) > 1:
+            wrong += ": not the only one of this name"
+        rows.append((f"package {one.name}", f"{one.distribution}, {one.folder}{wrong}"))
     return rows
 
 

@@ -14,7 +14,7 @@ from ktc.config.environment import (
     processors,
     project_file,
 )
-from ktc.config.machine import local_gpus, processor
+from ktc.config.machine import installed_packages, local_gpus, processor
 from ktc.config.options import (
     CHECKED_LEVEL,
     DEBUG_LEVELS,
@@ -48,6 +48,7 @@ __all__ = (
     "cache_folder",
     "color_enabled",
     "environment_with",
+    "installed_packages",
     "local_gpus",
     "open_cache",
     "processor",

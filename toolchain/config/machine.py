@@ -1,10 +1,12 @@
 """Facts about this machine that are slow to find, its processor and its GPUs; the cache keeps them."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ktc.base.cache import Cache, Key
+from ktc.base.package_files import InstalledPackage
 from ktc.base.records import as_dict
 from ktc.targets import host as hosts
 from ktc.targets.detection import drivers
@@ -53,6 +55,34 @@ def _driver_build() -> str:
         return Path("/proc/driver/nvidia/version").read_text()
     except OSError:
         return ""
+
+
+def installed_packages(cache: Cache, environment: Mapping[str, str] = os.environ) -> tuple[InstalledPackage, ...]:
+    """Return the packages in Python's environment: the active virtual one, else ktc's own.
+
+    Its folders are looked through when they have changed.
+    """
+    folders = _site_folders(environment)
+    times = [f"{folder} {folder.stat().st_mtime_ns}" for folder in folders]
+    key = Key.of("installed-packages", folders="\n".join(times))
+    kept = cache.get(key)
+    if kept is None:
+        from ktc.config.installed import found  # late: only after a cache miss
+
+        kept = "\n".join("\t".join((one.name, one.folder, one.distribution)) for one in found(folders)).encode()
+        cache.put(key, kept)
+    rows = [line.split("\t") for line in kept.decode().splitlines()]
+    return tuple([InstalledPackage(*row) for row in rows if len(row) == 3])
+
+
+def _site_folders(environment: Mapping[str, str]) -> list[Path]:
+    """Return the folders in which Python's environment has distributions."""
+    active = environment.get("VIRTUAL_ENV", "")
+    if active and Path(active).resolve() != Path(sys.prefix).resolve():
+        found = [*Path(active).glob("lib/python3*/site-packages"), Path(active, "Lib", "site-packages")]
+    else:
+        found = [Path(one) for one in sys.path if one.endswith(("site-packages", "dist-packages"))]
+    return [folder for folder in found if folder.is_dir()]
 
 
 def processor(cache: Cache) -> hosts.Processor:

@@ -5,6 +5,7 @@ from dataclasses import field
 from pathlib import Path
 
 from ktc.base.editions import Edition
+from ktc.base.package_files import InstalledPackage
 from ktc.base.records import record
 from ktc.targets.cpu import THREAD_FORMS
 from ktc.targets.target import Target
@@ -98,6 +99,7 @@ class Config:
         soname, symbol_version: of a shared library, "" for none.
         module: Python's name of an extension module.
         edition: the requested one of the main file's package; None: its project file or its text decides.
+        installed: packages in Python's environment, which imports find after those in `search`.
     """
 
     root: Path
@@ -122,6 +124,7 @@ class Config:
     symbol_version: str = ""
     module: str = ""
     edition: Edition | None = None
+    installed: tuple[InstalledPackage, ...] = ()
 
     @property
     def is_release(self) -> bool:

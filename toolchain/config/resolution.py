@@ -11,7 +11,7 @@ from ktc.base.library import stdlib_folder
 from ktc.base.records import replace
 from ktc.config import tuned as tuning_files
 from ktc.config.environment import import_path, processors, project_file
-from ktc.config.machine import local_gpus, processor
+from ktc.config.machine import installed_packages, local_gpus, processor
 from ktc.config.options import (
     CHECKED_LEVEL,
     DEBUG_LEVELS,
@@ -82,6 +82,7 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
         libraries=options.libraries, library_folders=tuple([str(folder) for folder in options.library_folders]),
         module=options.module or output.name.partition(".")[0] if emit == "python-extension" else "",
         soname=options.soname, symbol_version=options.symbol_version, edition=options.edition,
+        installed=installed_packages(cache, environment),
     )  # fmt: skip
 
 

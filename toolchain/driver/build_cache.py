@@ -128,6 +128,7 @@ def index_key(config: Config, form: str) -> Key:
         links="\n".join(("-l", *config.libraries, "-L", *map(os.path.abspath, config.library_folders))),
         names=f"{config.soname} {config.symbol_version} {config.emit in LIBRARIES} {config.module}",
         edition=config.edition.value if config.edition is not None else "",
+        installed="\n".join(f"{one.name} {one}" for one in config.installed),
         toolchain=config.toolchain,
     )
 

@@ -20,7 +20,6 @@ from ktc.emit.workers import Workers
 from ktc.ir.nodes import Unit
 from ktc.ir.verify import verify
 from ktc.syntax.ahead import parse_library
-from ktc.syntax.loader import packed_modules
 
 ACCELERATORS = "cpu,sm_80,sm_86,sm_89,sm_90,sm_90a,sm_100a,gfx942"
 
@@ -42,7 +41,7 @@ def fill(config: Config, cache: Cache, workers: Workers) -> None:
     bodies = {"": packed}
     for target in config.accelerators:
         bodies[target.name], _ = contents(seed_of(replace(config, accelerators=(target,)), cache, True), listed)
-    kept_library.keep_bodies(config, cache, bodies, packed_modules(seed.elab.modules.package, set()))
+    kept_library.keep_bodies(config, cache, bodies, kept_library.packed_modules(seed.elab.modules.package, set()))
     archive.finished(cache, workers)
 
 

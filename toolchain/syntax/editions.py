@@ -19,10 +19,13 @@ from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
 from ktc.syntax.edition_evidence import told_edition
 
+MAIN = "__main__"
 PROJECT_FILE = "pyproject.toml"
 SUFFIXES = (".kpy", ".mojo", ".🔥")
 """Of source files, in the order in which they are looked for."""
 _INIT = "__init__"
+_INSTALLED = ("site-packages", "dist-packages")
+"""Folders of installed packages, which belong to no project around them."""
 
 _TABLE = re.compile(r"^\[tool\.ktc\][ \t]*(?:#[^\n]*)?$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
 _KEY = re.compile(
@@ -106,7 +109,7 @@ class EditionFinder:
         if folder not in self._projects:
             found = self._read_project(os.path.join(folder, PROJECT_FILE))
             above = os.path.dirname(folder)
-            if found is None and above != folder:
+            if found is None and above != folder and os.path.basename(folder) not in _INSTALLED:
                 found = self._project(above)
             self._projects[folder] = found
         return self._projects[folder]
@@ -161,3 +164,15 @@ def _package_of(path: Path) -> str:
         found = folder
         folder = os.path.dirname(folder)
     return found
+
+
+def started_package(root: Path) -> tuple[Path, str]:
+    """Return the folder around the package that a main file starts, and its dotted name: empty if there is none.
+
+    `__main__` starts the package that it lies in, as in Python; any other file is a program of its own.
+    """
+    folder, parts = root.absolute().parent, list[str]()
+    while root.stem == MAIN and folder.name and any((folder / (_INIT + suffix)).is_file() for suffix in SUFFIXES):
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(parts)

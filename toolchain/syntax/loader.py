@@ -8,7 +8,7 @@ are still the same.
 
 import os
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
@@ -16,18 +16,17 @@ from pathlib import Path
 from ktc.base import package_files
 from ktc.base.editions import ChosenEdition, Edition
 from ktc.base.library import OWN_PACKAGES
-from ktc.base.package_files import PackageFileError
+from ktc.base.package_files import InstalledPackage, PackageFileError
 from ktc.base.records import entity, record
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import STANDARD_INPUT, Source, Span
 from ktc.syntax import ast
 from ktc.syntax.edition_evidence import LIBRARY_MODULES
-from ktc.syntax.editions import SUFFIXES, EditionFinder
-from ktc.syntax.parsing.parser import kept, parse, unpack
+from ktc.syntax.editions import MAIN, SUFFIXES, EditionFinder, started_package
+from ktc.syntax.parsing.parser import parse, unpack
 from ktc.syntax.parsing.tables import Store
 
-MAIN = "__main__"
 LIBRARY = "std"
 _LIBRARY_FOLDER = "stdlib"
 """The library's folder: programs of edition 2025 may import its modules through it."""
@@ -54,6 +53,7 @@ class Package:
         overlays: texts by absolute path that stand for what the files hold (an editor's, a test's).
         home: dotted name of the package that the main file starts; empty for a file that is in none.
         editions: decides the editions of modules.
+        installed: packages in Python's environment.
     """
 
     root: ast.Module
@@ -71,6 +71,7 @@ class Package:
     overlays: Mapping[str, Source] = field(default_factory=dict)
     home: str = ""
     editions: EditionFinder | None = None
+    installed: tuple[InstalledPackage, ...] = ()
     _mounted: dict[str, dict[str, Source] | None] = field(default_factory=dict)
     _asked: dict[tuple[str, bool, bool], ast.Module | None] = field(default_factory=dict)
     _exists: dict[str, bool] = field(default_factory=dict)
@@ -129,6 +130,8 @@ class Package:
             found = self._load(dotted, parts, self.search, False)
             if found is None and self._is_of_broken(parts):
                 self.failed.add(dotted)
+            elif found is None and dotted not in self.failed:
+                found = self._load_installed(dotted, parts)
             if found is not None or dotted in self.failed or (by_root and parts[0] in LIBRARY_MODULES):
                 return found
         if parts[0] == _LIBRARY_FOLDER and not by_root:
@@ -170,6 +173,17 @@ class Package:
                     self.add(name, module)
                 return module
         return None
+
+    def _load_installed(self, name: str, parts: list[str]) -> ast.Module | None:
+        """Return a module of a package that is installed, unless there are several of its name."""
+        folders = [Path(one.folder) for one in self.named(parts[0])]
+        if len(folders) != 1:
+            return None
+        return self._load(name, [folders[0].name, *parts[1:]], (folders[0].parent,), False)
+
+    def named(self, name: str) -> list[InstalledPackage]:
+        """Return the installed packages of a name."""
+        return [one for one in self.installed if one.name == name]
 
     def _is_program(self, path: Path) -> bool:
         """Return whether a file is the main file, which modules of the program may import."""
@@ -273,7 +287,7 @@ class Files:
         stdlib: folder of the standard library.
         beside: whether the main file's own folder is searched.
         edition: the value of `--edition`; None: see `syntax.editions`.
-        overlays: as `Package.overlays`.
+        overlays, installed: as those of `Package`.
     """
 
     root: Path
@@ -282,6 +296,7 @@ class Files:
     beside: bool = True
     edition: Edition | None = None
     overlays: Mapping[str, Source] = field(default_factory=dict)
+    installed: tuple[InstalledPackage, ...] = ()
 
 
 def load(
@@ -318,20 +333,13 @@ def load(
     module = tree if is_parsed else parse(source, sink, cache)
     if module is None:
         return None
-    top, home = _started_package(root)
+    top, home = started_package(root)
     own = (root.parent, top) if home else (root.parent,)
     folders = tuple(dict.fromkeys((*own, *files.search) if files.beside else files.search))
     package = Package(module, folders, files.stdlib, cache, sink, reads=reads, overlays=files.overlays, home=home)
-    package.editions = editions
+    package.editions, package.installed = editions, files.installed
     package.add(MAIN, module)
     return package
-
-
-def packed_modules(package: Package, known: Set[str]) -> dict[str, tuple[str, bytes]]:
-    """Return the library's modules that a package has loaded, for `Package.packed`, but for the known ones."""
-    loaded = {name: one.source for name, one in package.modules.items() if one.source.is_library and name not in known}
-    packed = {name: (one.path, kept(one, package.cache) if package.cache else None) for name, one in loaded.items()}
-    return {name: (path, data) for name, (path, data) in packed.items() if data is not None}
 
 
 def read_source(
@@ -376,18 +384,6 @@ def read_source(
 def shown_name(path: Path) -> str:
     """Return a file's name in messages: its path, or that it came from standard input (`cli/standard_input.py`)."""
     return STANDARD_INPUT if path.parent.name == STANDARD_INPUT else str(path)
-
-
-def _started_package(root: Path) -> tuple[Path, str]:
-    """Return the folder around the package that a main file starts, and its dotted name: empty if there is none.
-
-    `__main__` starts the package that it lies in, as in Python; any other file is a program of its own.
-    """
-    folder, parts = root.absolute().parent, list[str]()
-    while root.stem == MAIN and folder.name and any((folder / (_INIT + suffix)).is_file() for suffix in SUFFIXES):
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return folder, ".".join(parts)
 
 
 def _candidates(folder: Path, parts: list[str]) -> list[Path]:

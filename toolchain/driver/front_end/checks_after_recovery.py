@@ -42,7 +42,10 @@ def check_partial_tree(session: Session) -> None:
 
 def _found(session: Session, rest: PartialTree) -> list[Diagnostic]:
     config, sink = session.config, Sink()
-    files = Files(config.root, config.search, config.stdlib, edition=config.edition, overlays=session.overlays)
+    files = Files(
+        config.root, config.search, config.stdlib, edition=config.edition, overlays=session.overlays,
+        installed=config.installed,
+    )  # fmt: skip
     package = load(files, session.cache, sink, tree=rest.module)
     if package is not None:
         if "." in config.module:

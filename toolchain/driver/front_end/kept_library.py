@@ -8,7 +8,7 @@ a build are joined with those of others meanwhile. LLVM is not loaded here: `lib
 import itertools
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import field
 from importlib.util import MAGIC_NUMBER
 
@@ -19,6 +19,8 @@ from ktc.config import FULL_DEBUG, Config
 from ktc.driver import build_cache
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.model.body_store import Listed, Packed
+from ktc.syntax.loader import Package
+from ktc.syntax.parsing.parser import kept as kept_tree
 from ktc.targets.target import Target
 
 _PYTHON = f"{sys.implementation.cache_tag} {MAGIC_NUMBER.hex()}"
@@ -172,3 +174,12 @@ def _defines(config: Config) -> str:
     except OSError:
         names = []
     return "\n".join(f"{name}={config.defines[name]}" for name in names)
+
+
+def packed_modules(package: Package, known: Set[str]) -> dict[str, tuple[str, bytes]]:
+    """Return the library's modules that a package has loaded, for `Package.packed`, but for the known ones."""
+    loaded = {name: one.source for name, one in package.modules.items() if one.source.is_library and name not in known}
+    packed = {
+        name: (one.path, kept_tree(one, package.cache) if package.cache else None) for name, one in loaded.items()
+    }
+    return {name: (path, data) for name, (path, data) in packed.items() if data is not None}

@@ -21,7 +21,7 @@ from ktc.ir.interpreter.call_paths import HEAP_FUNCTIONS, external_call
 from ktc.ir.nodes import Program, Unit
 from ktc.ir.verify import verify
 from ktc.syntax.linting.lint import lint
-from ktc.syntax.loader import Files, Package, load, packed_modules
+from ktc.syntax.loader import Files, Package, load
 from ktc.targets.target import Target
 
 Elaborate = Callable[[Package, Library | None, Ready | None, Keep | None], Program]
@@ -72,7 +72,10 @@ def load_package(session: Session) -> Package:
     """
     config = session.config
     with session.stage("load"):
-        files = Files(config.root, config.search, config.stdlib, edition=config.edition, overlays=session.overlays)
+        files = Files(
+            config.root, config.search, config.stdlib, edition=config.edition, overlays=session.overlays,
+            installed=config.installed,
+        )  # fmt: skip
         package = load(files, session.cache, session.sink, reads=session.reads, tree=session.tree)
     if package is None:
         from ktc.driver.front_end.checks_after_recovery import check_partial_tree  # late: only for errors
@@ -126,7 +129,7 @@ def _keep(session: Session, package: Package, library: Library, new: Mapping[str
     """Keep bodies and trees of the library, unless they are of files that an editor has changed."""
     inside = os.path.join(os.path.abspath(session.config.stdlib), "")
     if not any(path.startswith(inside) for path in session.overlays):
-        modules = packed_modules(package, library.modules.keys())
+        modules = kept_library.packed_modules(package, library.modules.keys())
         if new or modules:
             kept_library.keep_bodies(session.config, session.cache, new, modules)
 

@@ -43,7 +43,8 @@ def prepare(
     """
     if config.debug >= FULL_DEBUG or config.offload_mode != _OFFLOAD_MODE:  # debug information lists all types
         return None
-    package = load(Files(config.root, config.search, config.stdlib, edition=config.edition), cache, Sink())
+    files = Files(config.root, config.search, config.stdlib, edition=config.edition, installed=config.installed)
+    package = load(files, cache, Sink())
     if package is None:
         return None
     archive = library_archive.find(config, cache)

@@ -330,6 +330,12 @@ def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
     node = elab.modules.package.find(dotted, ref.importer.node)
     if node is None:
         if dotted not in elab.modules.package.failed:
+            several = elab.modules.package.named(dotted.split(".")[0])
+            if len(several) > 1:
+                names, place = " and ".join(map(str, several)), module_place(ref.span, ref.module)
+                text = f"{len(several)} installed packages are called '{several[0].name}': {names}"
+                elab.reporter.sink.report(Diagnostic(Code.FILE_ERROR, place, text, "uninstall all but one"))
+                return None
             text = f"there is no module '{dotted}'"
             if dotted.split(".")[0] == "max":
                 text = f"module '{dotted}' is not part of the language: it belongs to another product"
