@@ -17,7 +17,7 @@ from ktc.elaborate.instances import kernel_errors, work_queue
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
-from ktc.elaborate.model.types import ConstValue, FunctionValue
+from ktc.elaborate.model.types import ConstValue, FunctionValue, OriginValue
 from ktc.elaborate.model.values import Arg, PackValue, Place, Result, RValue, Values
 from ktc.elaborate.ownership.access_paths import note_place, of_result
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
@@ -122,14 +122,37 @@ def emit_call_with(
 
 
 def keep_all(body: Body, values: Values) -> None:
-    """Keep all variables alive up to here if a value of a call, which no variable holds, may point to any of them."""
-    given = [value.ty for value in values if isinstance(value, RValue) and value.loans == ()]
-    origins = (one for ty in given for one in struct_types.origins_of(body.elab, ty))
-    if not any(one.kind == "any" and one.mutable for one in origins):
+    """Keep all variables alive up to here if a value of a call may point to any of them, and no variable says so."""
+    origins = (one for value in values for one in _unnamed_origins(body, value))
+    if not any(one.kind == "any" for one in origins) or not _holds_values(body):
         return
     local = locals.new_local(body, types.PTR, declare=False)  # only the mark names it: it needs no memory
     local.points_to_all = True
     body.emit(nodes.Mark("use", local))
+
+
+def refer_anywhere(body: Body, place: Place) -> None:
+    """Have each use of a place, of a `ref` result that may refer to any variable, keep all variables alive."""
+    if not _holds_values(body):
+        return
+    local = locals.new_local(body, types.PTR)
+    local.points_to_all = True
+    body.emit(nodes.Store(nodes.LocalAddress(local), place.pointer, span=body.frame.span))
+    place.pointer = body.let(nodes.Load(nodes.LocalAddress(local), types.PTR), types.PTR)
+
+
+def _holds_values(body: Body) -> bool:
+    """Return whether a variable so far has a destructor: in most kernels, none has."""
+    return any(local.drop for local in body.facts.local_types)
+
+
+def _unnamed_origins(body: Body, value: Result) -> tuple[OriginValue, ...]:
+    """Return the origins in a value's type, unless a variable holds the value and keeps alive what it points to."""
+    if isinstance(value, RValue):
+        return struct_types.origins_of(body.elab, value.ty) if value.loans == () else ()
+    if not isinstance(value, Place) or (value.local is not None and value.local.points_to_all):
+        return ()
+    return struct_types.origins_of(body.elab, value.ty)
 
 
 def _call_action(

@@ -168,6 +168,8 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
                 made.access_paths = of_result(body, instance.signature, values)
         if not body.frame.module.is_library:
             argument_passing.keep_all(body, values)
+            if instance.signature.keeps_all and isinstance(made, Place) and made.local is None:
+                argument_passing.refer_anywhere(body, made)
             interior_references.note(body, instance, values, made)
             if isinstance(made, (RValue, Place)) and made.ty is instance.signature.result_ty:
                 made.ty = readonly_result(body.elab, instance.signature, values)

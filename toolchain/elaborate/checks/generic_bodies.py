@@ -23,7 +23,8 @@ from ktc.elaborate.generics import archetypes, unification
 from ktc.elaborate.generics.refinement import assume
 from ktc.elaborate.instances import instance_table, signatures
 from ktc.elaborate.instances.instance_table import Specialisation
-from ktc.elaborate.instances.signatures import placeholder_argument, with_arguments
+from ktc.elaborate.instances.result_references import placeholder_argument
+from ktc.elaborate.instances.signatures import with_arguments
 from ktc.elaborate.kernels.kernel_attributes import may_be_kernel
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ktc.diag.codes import Code
 from ktc.elaborate.generics import unification
-from ktc.elaborate.instances.signatures import placeholder_argument
+from ktc.elaborate.instances.result_references import placeholder_argument
 from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch

@@ -13,8 +13,14 @@ from ktc.elaborate.generics.function_effects import error_type
 from ktc.elaborate.generics.function_types import convention_of
 from ktc.elaborate.instances.default_origins import with_defaults
 from ktc.elaborate.instances.reference_mutability import read_only_as
+from ktc.elaborate.instances.result_references import (
+    address_space,
+    is_mutable_reference,
+    placeholder_argument,
+    pointed_to,
+)
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, StructInfo, Ty
-from ktc.elaborate.model.elaboration import Body, Elaboration
+from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import ArgumentSignature, Signature, Symbolic
 from ktc.elaborate.model.types import (
@@ -23,25 +29,20 @@ from ktc.elaborate.model.types import (
     FunctionTy,
     FunctionValue,
     OpenTy,
-    OriginValue,
     ParameterArgument,
     ParameterPack,
     PartialTy,
     StructTy,
     TraitTy,
 )
-from ktc.elaborate.model.values import FOREIGN, Place, Var
 from ktc.elaborate.tree.argument_uses import (
     borrowed_arguments,
-    dereferences,
     names_in,
     pointed_arguments,
     points_anywhere,
-    root_of,
     unlinked_arguments,
 )
 from ktc.elaborate.types import lookup, struct_members, struct_types, type_printer, type_relations, well_known
-from ktc.ir import nodes
 from ktc.syntax import ast
 
 
@@ -154,10 +155,11 @@ def signature(
         result_ty = library_result(elab, fn, with_arguments(fn, args, scope))
     passing = "ref" if fn.node.result_ref is not None else struct_types.abi(elab, result_ty)
     if passing == "ref":
-        result_mutable = _ref_mutable(elab, fn, scope)
+        result_mutable = is_mutable_reference(elab, fn, scope)
     borrowed, named, fields = borrowed_arguments(fn)
+    keeps_all = False
     if passing == "ref":
-        pointed = _pointed_mutability(elab, fn, args, scope)
+        pointed, keeps_all = pointed_to(elab, fn, args, scope)
         if pointed is not None:
             named, result_mutable = (), pointed
     by_ref = not fn.module.is_library or sum(a.convention == "ref" for a in args) > 1
@@ -178,66 +180,10 @@ def signature(
         borrowed_fields=fields,
         unlinked_args=() if fn.module.is_library else unlinked_arguments(fn),
         points_anywhere=points_anywhere(fn),
+        keeps_all=keeps_all,
         error=error,
-        result_space=max([_space(elab, node, scope, fn) for node in (fn.node.result_ref or ())[1:]], default=0),
+        result_space=max([address_space(elab, node, scope, fn) for node in (fn.node.result_ref or ())[1:]], default=0),
     )
-
-
-def _space(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionInfo) -> int:
-    """Return the number of an address space that a `ref` result names, 0 for the place of an argument."""
-    if names_in(node) & {arg.name for arg in fn.node.args}:
-        return 0
-    value = elab.api.evaluate(elab, node, scope, fn.module)
-    known_space = isinstance(value, ConstValue) and value.ty is well_known.library_type(elab, "AddressSpace")
-    return value.data if known_space and isinstance(value, ConstValue) and isinstance(value.data, int) else 0
-
-
-def _ref_mutable(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> bool:
-    assert fn.node.result_ref is not None
-    if not fn.node.result_ref:
-        return True
-    node = fn.node.result_ref[0]
-    if root_of(node) in {arg.name for arg in fn.node.args}:
-        return True
-    if isinstance(node, ast.Subscript) and isinstance(node.base, ast.Attribute):
-        owner = elab.api.evaluate(elab, node.base.value, scope, fn.module)  # `MutOrigin.cast_from[o]`
-        of = owner.params[0] if isinstance(owner, StructTy) and owner.params else None
-        return not isinstance(of, ConstValue) or bool(of.data)
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    if isinstance(node, ast.Call):
-        return True
-    value = elab.api.evaluate(elab, node, scope, fn.module)
-    return value.data.mutable if isinstance(value, ConstValue) and isinstance(value.data, OriginValue) else True
-
-
-def _pointed_mutability(
-    elab: Elaboration, fn: FunctionInfo, args: list[ArgumentSignature], scope: Scope
-) -> bool | None:
-    """Return whether the result may be changed, whoever holds the pointer: `ref [self.p[]]` names what a pointer points
-    to and lets be changed, `ref [self.p.origin]` a parameter of a pointer. None where the holder decides."""
-    node = fn.node.result_ref[0] if fn.node.result_ref else None
-    if node is None or not (dereferences(node) or _is_path(node)):
-        return None
-    inner = Scope(scope, "function")
-    for sig in args:
-        if isinstance(sig.ty, Ty) and not isinstance(sig.ty, OpenTy):
-            inner.names[sig.name] = placeholder_argument(sig.name, sig.ty, fn, sig.node, mutable=False)
-    if isinstance(node, ast.Attribute) and root_of(node) not in inner.names:
-        return None
-    place = elab.api.expr(Body(elab, fn.module, inner, None), node)
-    if isinstance(place, ConstValue):
-        return place.data.mutable if isinstance(place.data, OriginValue) else None
-    return True if dereferences(node) and isinstance(place, Place) and place.mutable else None
-
-
-def _is_path(node: ast.Expr) -> bool:
-    """Return whether an expression is a name with attributes, `self.p.origin`."""
-    if not isinstance(node, ast.Attribute):
-        return False
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 def library_result(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> Ty:
@@ -380,9 +326,3 @@ def with_arguments(fn: FunctionInfo, args: Iterable[ArgumentSignature], scope: S
         if isinstance(sig.ty, Ty) and not isinstance(sig.ty, OpenTy):
             inner.names[sig.name] = placeholder_argument(sig.name, sig.ty, fn, sig.node)
     return inner
-
-
-def placeholder_argument(name: str, ty: Ty, fn: FunctionInfo, node: ast.Param, mutable: bool = True) -> Var:
-    """Return an argument of which only the type is known, for the types that depend on it."""
-    place = Place(ty, nodes.LocalAddress(FOREIGN), mutable, None, (), False, "foreign", ())
-    return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")

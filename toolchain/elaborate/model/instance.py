@@ -71,7 +71,8 @@ class Signature:
         named: of these, the ones that the origin of a `ref` result names; `borrowed_fields`: and the fields of each.
         unlinked_args: views into which it cannot point, as their types name no origin.
         error: the type of the errors that it raises; None: `Error`.
-        points_anywhere: whether the origin of a `ref` result is that of any variable.
+        points_anywhere: whether `ref [...]` writes the origin of any variable.
+        keeps_all: whether the origin of a `ref` result is that of any variable, as the parameters of this instance say.
     """
 
     args: tuple[ArgumentSignature, ...]
@@ -88,6 +89,7 @@ class Signature:
     result_space: int = 0
     unlinked_args: tuple[int, ...] = ()
     points_anywhere: bool = False
+    keeps_all: bool = False
     error: Ty | None = None
 
     @property

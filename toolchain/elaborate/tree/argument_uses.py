@@ -208,6 +208,15 @@ def dereferences(node: ast.Node) -> bool:
     return False
 
 
+def dereferenced(node: ast.Expr) -> ast.Expr | None:
+    """Return the last pointer through which a path leads, `self.p` of `self.p[].x`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and not node.args:
+            return node.base
+        node = node.value if isinstance(node, ast.Attribute) else node.base
+    return None
+
+
 def overlaps_argument(call: ast.Expr, target: ast.Expr) -> bool:
     """Return whether an argument of a call is the call's target, a part of it, or a whole with it as a part."""
     given: list[ast.Expr] = []
