@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 OWN_PACKAGES = frozenset({
-    "archive", "archive_device", "prelude", "prelude_2026", "linalg", "nn", "ndarray",
+    "archive", "archive_device", "prelude", "prelude_2026", "comm", "linalg", "nn", "ndarray",
     "compiler", "compiler_internal", "extensibility", "tensor",
 })  # fmt: skip
 """Modules of this library that the language's own library does not have: a user's of the same name goes before them."""
