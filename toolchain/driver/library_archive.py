@@ -25,9 +25,13 @@ from ktc.emit.workers import Workers
 from ktc.ir.nodes import Function, Unit
 from ktc.ir.read_only import read_only_arguments
 from ktc.passes.never_returns import never_returning
+from ktc.targets.target import Target
 
 _BATCHES = 3
 """Jobs for each process of LLVM: more are slower to start, and fewer may end at different times."""
+
+_SMALL_FOLDERS = ("stdlib/builtin/_runtime/", "stdlib/gpu/host/", "stdlib/os/")
+"""Folders of the library whose functions are compiled for size: they start, report, or wait for a driver."""
 
 Told = Callable[[int, int, Usage | None], None]
 """Gets how many functions are compiled, of how many, and the times of a job."""
@@ -55,7 +59,10 @@ class Archive:
     def compile(self, units: Mapping[str, Unit], workers: Workers) -> None:
         """Have LLVM compile what the archive lacks; `units` are settled."""
         config, new = self.config, {symbol: unit for symbol, unit in units.items() if symbol not in self.modules}
-        modules = {symbol: lower_host(unit, {}, "", config.debug, config.level) for symbol, unit in new.items()}
+        modules = {
+            symbol: lower_host(_for_size(unit, symbol), {}, "", config.debug, config.level)
+            for symbol, unit in new.items()
+        }
         self.modules |= modules
         for symbol, unit in new.items():
             self.needs[symbol] = references(unit)
@@ -133,6 +140,16 @@ def settled(unit: Unit, config: Config) -> Unit:
             functions[symbol] = replace(one.functions[symbol], read_only=head.read_only, noreturn=head.noreturn)
         made[symbol] = replace(one, functions=functions)
     return replace(unit, functions=_with(unit.functions, declared), apart=made)
+
+
+def _for_size(unit: Unit, symbol: str) -> Unit:
+    """Return a unit that LLVM compiles for size, if its function is one of those that run once or wait for a device."""
+    function, target = unit.functions.get(symbol), unit.target
+    if function is None or function.span is None or not isinstance(target, Target):
+        return unit
+    if not function.span.source.path.startswith(_SMALL_FOLDERS):
+        return unit
+    return replace(unit, target=replace(target, prefers_size=True))
 
 
 def references(unit: Unit) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ class Target:
         device_externals: functions that the driver or its library supplies at load time, so may stay undefined.
         checks: which mistakes of the program its code looks for, see `targets.checked`.
         is_hardened: functions with arrays look at a value after their frame before they return.
+        prefers_size: functions are compiled to be small; loops stay vectors.
         title: for people ("NVIDIA Hopper (H100, H200)").
         aliases: other names (`nvidia:90`).
     """
@@ -131,6 +132,7 @@ class Target:
     device_externals: frozenset[str] = frozenset()
     checks: tuple[str, ...] = ()
     is_hardened: bool = False
+    prefers_size: bool = False
     title: str = ""
     aliases: tuple[str, ...] = ()
 

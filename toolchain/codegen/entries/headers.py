@@ -114,6 +114,7 @@ def attribute_groups(target: Target, bounds: Mapping[str, tuple[int, ...]], is_t
     base = "convergent nounwind" if target.is_convergent else "nounwind"
     base += " sspstrong" if target.is_hardened else ""
     base += " uwtable" if is_traced else ""
+    base += " optsize" if target.prefers_size else ""
     machine = ""
     if target.names_processor:
         words: Mapping[str, str] = {"target-cpu": target.cpu, "target-features": target.features}

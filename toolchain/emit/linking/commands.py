@@ -77,11 +77,16 @@ def command(tools: LinkTools, names: Sequence[str], result: str, options: LinkOp
     return _of_compiler(tools, names, result, options, libraries)
 
 
+_FOLDING_LINKERS = ("ld.gold", "ld.lld")
+
+
 def _of_linker(
     tools: LinkTools, names: Sequence[str], result: str, options: LinkOptions, libraries: list[str]
 ) -> list[str]:
     start, before, after = tools.start_files
     flags = ["--gc-sections", "--build-id=sha1", "--hash-style=gnu"]
+    if not options.debug and Path(tools.linker).name in _FOLDING_LINKERS:
+        flags.append("--icf=safe")  # one copy of functions with the same code whose addresses nobody compares
     flags += ["-z", "relro", "-z", "now", "-z", "noexecstack"]
     flags += ["--eh-frame-hdr"] if options.debug else ["-s"]
     flags += ["-shared", *_of_library(tools, options)] if options.shared else ["-pie", "-dynamic-linker", tools.loader]
