@@ -11,7 +11,7 @@ from ktc.__main__ import entry
 
 from programs import ROOT, run_ktc
 
-MODULES = {"--version": 9, "unchanged": 56, "changed": 367}
+MODULES = {"--version": 9, "unchanged": 56, "changed": 368}
 """At most so many modules of ktc are loaded: for the version, for builds of hello. Raise a number only for a reason."""
 BYTES = {("hello", "cpu"): 9_992, ("vector_addition", "cpu"): 51_032, ("vector_addition", "sm_90"): 59_224}
 """At most so long are executables without debug information. Raise a number only for a reason."""
