@@ -31,6 +31,7 @@ from ktc.tools.options import edition_option
 if TYPE_CHECKING:
     from ktc.driver.session import Session
     from ktc.driver.watching.prepared_build import PreparedBuild
+    from ktc.emit.workers import Workers
 
 _SUFFIXES = (".kpy", ".mojo", ".🔥")
 _DEBUG_LEVELS = {name: number for number, name in enumerate(DEBUG_LEVELS)}
@@ -75,7 +76,7 @@ class Task:
         finish: a function to call on the main thread after the compiler.
         scratch: where the session's cache is if nothing is to be kept; it goes with the command.
         reads: files of the user that a build found in the cache has read, as `Package.reads`.
-        observe: for the session.
+        observe: for the session. workers: likewise, processes that stay for a later build.
         before_words: called before diagnostics are written.
     """
 
@@ -91,6 +92,7 @@ class Task:
     reads: Mapping[str, str | None] = field(default_factory=dict)
     observe: Callable[[object, object, object], None] | None = None
     before_words: Callable[[], None] | None = None
+    workers: "Workers | None" = None
 
     def again(self) -> "Task":
         """Return the same task, with nothing done yet."""
@@ -162,7 +164,7 @@ class Task:
         if cache.folder is None:  # what a build makes of the library serves the rest of this build all the same
             self.scratch = Path(tempfile.mkdtemp(prefix="ktc-once-"))
             cache = Cache(self.scratch, is_kept=False, spare=cache.spare, shared=cache.shared)
-        self.session = Session(config, cache, self.sink, observe=self.observe)
+        self.session = Session(config, cache, self.sink, observe=self.observe, workers=self.workers)
         return self.session
 
     def open_prepared(self, prepared: "PreparedBuild") -> "Session":
@@ -170,7 +172,9 @@ class Task:
         from ktc.driver.pipeline import Session  # late: only after a cache miss
 
         sink = Sink(policy=self.sink.policy)
-        self.session = Session(prepared.config, self.cache, sink, observe=self.observe, prepared=prepared)
+        self.session = Session(
+            prepared.config, self.cache, sink, observe=self.observe, prepared=prepared, workers=self.workers
+        )
         return self.session
 
     def progress(self) -> Any:

@@ -52,7 +52,7 @@ def build(session: Session) -> Executable:
     if config.emit in ("exe", "shared-lib", "python-extension"):
         return _link(session, compile_objects(session))
     if config.emit in ("object", "static-lib"):
-        with _workers(config) as workers:
+        with _workers(session) as workers:
             data = _whole_object(session, _front(session, library=_bodies(session)), workers)
         if config.emit == "static-lib":
             from ktc.interop.static_library import archive  # late: only with some options
@@ -64,7 +64,7 @@ def build(session: Session) -> Executable:
 
 def compile_objects(session: Session) -> tuple[bytes, ...]:
     """Compile to the input of `link` and `jit`: the host's object, those of kernels for the CPU, the library's."""
-    with _workers(session.config) as workers:  # LLVM loads beside the stages before it
+    with _workers(session) as workers:  # LLVM loads beside the stages before it
         package = load_package(session)
         with session.stage("archive"):
             prepared = session.prepared
@@ -127,7 +127,7 @@ def emit(
         from ktc.syntax.format import dump  # late: only for some commands
 
         return dump(load_package(session).root).encode()
-    with _workers(session.config) as workers:
+    with _workers(session) as workers:
         library = _bodies(session) if is_whole else kept_library.kept(session.config, session.cache)
         program = _front(session, library=library)
         from ktc.ir.text import print_unit  # late: only for some commands
@@ -155,7 +155,7 @@ def kernel_texts(session: Session) -> list[tuple[Target, str, str, bytes]]:
         CompileError: the program has errors.
     """
     found: list[tuple[Target, str, str, bytes]] = []
-    with _workers(session.config) as workers:
+    with _workers(session) as workers:
         library = kept_library.kept(session.config, session.cache)
         for unit in _front(session, library=library).devices:
             if kernel_images.is_native(unit):
@@ -174,7 +174,7 @@ def assemble(session: Session) -> int:
         CompileError: the program has errors.
         Bug: an assembler refuses a kernel.
     """
-    with _workers(session.config) as workers:
+    with _workers(session) as workers:
         program, count = _front(session, library=kept_library.kept(session.config, session.cache)), 0
         for unit in program.devices:
             if not kernel_images.is_native(unit):
@@ -312,8 +312,9 @@ def _link_failed(session: Session, error: LinkFailed) -> NoReturn:
     fail(session, Diagnostic(Code.LINK_FAILED, None, f"linking failed: {named}{said}", help))
 
 
-def _workers(config: Config) -> Workers:
-    return device.workers_for(config.jobs, config.accelerators)
+def _workers(session: Session) -> Workers:
+    config = session.config
+    return session.workers or device.workers_for(config.jobs, config.accelerators)
 
 
 def _write(session: Session, data: bytes) -> Executable:

@@ -13,6 +13,7 @@ from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.diag.source import Source
 from ktc.driver.timing.timeline import Phase, Timeline
 from ktc.emit.job_steps import Usage
+from ktc.emit.workers import Workers
 from ktc.ir.exports import Exports
 from ktc.ir.nodes import Program
 from ktc.syntax import ast
@@ -55,6 +56,7 @@ class Session:
         done: kernels that are compiled, and how many there are, for the progress line.
         program: the elaborated program, after the passes.
         prepared: an elaboration that an earlier build of the program has prepared for this one.
+        workers: processes with LLVM that an earlier build has left; the build's own are closed at its end.
         library_done: the same of functions of the library that no program has needed before.
     """
 
@@ -75,6 +77,7 @@ class Session:
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     exports: Exports = field(default_factory=Exports)
     prepared: "PreparedBuild | None" = None
+    workers: Workers | None = None
     program: Program | None = None
     _emitter: str = ""
 

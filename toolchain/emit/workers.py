@@ -61,11 +61,13 @@ class Workers:
         jobs: how many run at once, at least 1.
         preload: modules that the child imports at once.
         for_kernels: modules that it imports before the first kernel; `device.workers_for` chooses them by target.
+        stays: after a `with` that ended without an exception the processes wait for the next one.
     """
 
     jobs: int = 1
     preload: tuple[str, ...] = ("ktc.emit.host",)
     for_kernels: tuple[str, ...] = ("ktc.emit.kernel",)
+    stays: bool = False
     _child: int = 0
     _to: int = -1
     _from: int = -1
@@ -192,8 +194,9 @@ class Workers:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None or not self.stays:
+            self.close()
 
 
 @entity

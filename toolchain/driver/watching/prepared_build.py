@@ -1,11 +1,10 @@
 """Preparations for the next build of a program, made by a watching process while nobody waits.
 
 Input: a config whose program was built just now. Output: a `PreparedBuild`, with which the next build of this program
-takes a third of the time. LLVM and what kernels need is loaded, too: the processes of later builds begin with it.
+takes a third of the time. The processes with LLVM stay for later builds, too.
 """
 
 from collections.abc import Callable
-from importlib import import_module
 
 from ktc.base.cache import Cache
 from ktc.base.records import entity, replace
@@ -15,6 +14,7 @@ from ktc.driver import library_archive
 from ktc.driver.library_archive import Archive
 from ktc.elaborate.prepared import Prepared
 from ktc.emit import device
+from ktc.emit.workers import Workers
 from ktc.syntax.loader import Files, load
 
 _OFFLOAD_MODE = "all-kernel"
@@ -52,8 +52,8 @@ def prepare(
     return PreparedBuild(config, archive, elaboration) if elaboration.is_sound else None
 
 
-def load_llvm(config: Config) -> None:
-    """Load LLVM, and the modules that the kernels of a config need."""
+def workers_of(config: Config) -> Workers:
+    """Return processes with LLVM for all later builds of a program: the first kernel of each takes twice as long."""
     workers = device.workers_for(config.jobs, config.accelerators)
-    for module in (*workers.preload, *workers.for_kernels):
-        import_module(module)
+    workers.stays = True
+    return workers

@@ -19,6 +19,7 @@ from ktc.driver.watching.followed_files import FollowedFiles
 from ktc.driver.watching.prepared_build import PreparedBuild
 from ktc.emit.jit import MissingSymbols
 from ktc.emit.linking.commands import LinkOptions
+from ktc.emit.workers import Workers
 from ktc.tools.running.objects import link_options, objects_of, report_missing
 from ktc.tools.running.program import Program
 from ktc.tools.running.screen import Screen, repeat_until_interrupted
@@ -41,6 +42,7 @@ class Watch:
         self._screen = Screen(task.diagnostic_format == "text")
         self._program: Program | None = None
         self._prepared: PreparedBuild | None = None
+        self._workers: Workers | None = None
         self._next_look = 0.0
 
     def run(self) -> int:
@@ -49,6 +51,8 @@ class Watch:
             return repeat_until_interrupted(self._once)
         finally:
             self._end()
+            if self._workers is not None:
+                self._workers.close()
 
     def _once(self) -> None:
         """Build, run, and wait until a file changes."""
@@ -69,6 +73,9 @@ class Watch:
         cancelled: list[Cancelled] = []
 
         def work(config: Config) -> None:
+            if self._workers is None:
+                self._workers = prepared_build.workers_of(config)
+            task.workers = self._workers
             try:
                 objects = objects_of(task, config, self._prepared)
                 made.append((config, objects, link_options(config, objects)))
@@ -95,7 +102,6 @@ class Watch:
 
         def work() -> int:
             with suppress(Exception, Cancelled):  # then the next build begins with nothing
-                prepared_build.load_llvm(config)
                 self._prepared = prepared_build.prepare(config, self._task.cache, self._observe)
             return 0
 
