@@ -1,5 +1,5 @@
 /**
- * The tree-sitter grammar of .kpy files.
+ * The tree-sitter grammar of .kpy and .mojo files, of both editions.
  *
  * It accepts what grammar/kpy.lark accepts; src/scanner.c makes the tokens that depend on indentation or on the word
  * that follows. An error in a file ends one node, not the tree: the rest keeps its highlighting.
@@ -50,6 +50,7 @@ module.exports = grammar({
     $._alias,
     $._comptime,
     $._async,
+    $._match,
     $._recovery, // no rule has it: it is valid only while tree-sitter recovers from an error
   ],
 
@@ -82,6 +83,7 @@ module.exports = grammar({
         $.for_statement,
         $.try_statement,
         $.with_statement,
+        $.match_statement,
         $.comptime_statement,
       ),
 
@@ -95,6 +97,7 @@ module.exports = grammar({
         $.reference_declaration,
         $.alias_declaration,
         $.static_assert,
+        $.assert_statement,
         $.import_statement,
         $.import_from_statement,
         $.return_statement,
@@ -172,11 +175,27 @@ module.exports = grammar({
     _default: ($) => seq("=", field("default", $.expression)),
 
     _effect: ($) => choice($.effect, $.capture_list),
-    effect: ($) => choice("raises", "escaping", "unified", seq("capturing", optional($.origins))),
-    capture_list: ($) => prec(1, seq("unified", "{", list($.capture), "}")),
+    effect: ($) =>
+      choice(
+        seq("raises", optional(field("error", $.error_type))),
+        "escaping",
+        "unified",
+        "thin",
+        seq("abi", "(", $.string, ")"),
+        seq("capturing", optional($.origins)),
+      ),
+    error_type: ($) =>
+      prec.right(
+        seq(
+          $.identifier,
+          repeat(choice(seq(".", $.identifier), seq("[", list(choice($._call_argument, $.slice)), "]"))),
+        ),
+      ),
+    capture_list: ($) => prec(1, seq(optional("unified"), "{", list($.capture), "}")),
     capture: ($) =>
       choice(
         $.identifier,
+        seq($.identifier, $.transfer),
         "var",
         $.convention,
         alias($._ref, "ref"),
@@ -216,7 +235,8 @@ module.exports = grammar({
         ":",
         field("body", $.block),
       ),
-    bases: ($) => seq("(", list($.expression), ")"),
+    bases: ($) => seq("(", list(choice($.expression, $.conditional_base)), ")"),
+    conditional_base: ($) => seq(field("trait", $.expression), "where", field("condition", $.expression)),
 
     alias_declaration: ($) =>
       seq(
@@ -226,6 +246,7 @@ module.exports = grammar({
             field("name", $.identifier),
             optional(field("parameters", $.parameters)),
             optional($._type),
+            repeat($.where_clause),
             optional($._value),
           ),
           seq(choice(seq($._alias_name, ",", sep1($._alias_name)), $.alias_group), $._value),
@@ -260,6 +281,41 @@ module.exports = grammar({
     reference_declaration: ($) => seq(alias($._ref, "ref"), $._pattern, optional($._type), $._value),
     static_assert: ($) =>
       seq(choice(seq(alias($._comptime, "comptime"), "assert"), "__comptime_assert"), sep1($.expression)),
+
+    assert_statement: ($) => seq("assert", sep1($.expression)),
+
+    match_statement: ($) =>
+      seq(
+        alias($._match, "match"),
+        field("subject", $._expressions),
+        ":",
+        $._indent,
+        repeat1($.case_clause),
+        $._dedent,
+      ),
+    case_clause: ($) =>
+      seq(
+        "case",
+        $._case_patterns,
+        optional(seq("if", field("guard", $._named_expression))),
+        ":",
+        field("body", $.block),
+      ),
+    _case_patterns: ($) => seq($._case_pattern, repeat(seq("|", $._case_pattern))),
+    _case_pattern: ($) =>
+      choice(
+        $.dotted_name,
+        seq("var", $.identifier),
+        $.integer,
+        $.float,
+        $.string,
+        $.true,
+        $.false,
+        seq("==", $.primary_expression),
+        seq("-", choice($.integer, $.float)),
+        $.case_tuple,
+      ),
+    case_tuple: ($) => seq("(", $._case_patterns, repeat1(seq(",", $._case_patterns)), optional(","), ")"),
 
     if_statement: ($) =>
       seq(
@@ -338,7 +394,21 @@ module.exports = grammar({
         $.not_operator,
         $.comparison,
         $.function_type,
+        $.lambda_function,
         $.primary_expression,
+      ),
+
+    lambda_function: ($) =>
+      prec.right(
+        seq(
+          "lambda",
+          optional(field("parameters", $.parameters)),
+          field("arguments", $.arguments),
+          repeat($._effect),
+          optional($._result),
+          ":",
+          field("body", $.expression),
+        ),
       ),
 
     function_type: ($) =>
@@ -410,6 +480,14 @@ module.exports = grammar({
           ),
         ),
         prec.left(
+          PREC.bit_and,
+          seq(
+            field("left", $.primary_expression),
+            field("operator", "&"),
+            field("right", $.function_type), // bounds: `F: Copyable & def(Int) -> Int`
+          ),
+        ),
+        prec.left(
           PREC.bit_xor,
           seq(
             field("left", $.primary_expression),
@@ -436,7 +514,8 @@ module.exports = grammar({
       prec(PREC.postfix, seq(field("function", $._postfix), field("arguments", $.argument_list))),
     argument_list: ($) => seq("(", list($._call_argument), ")"),
     subscript: ($) =>
-      prec(PREC.postfix, seq(field("value", $._postfix), "[", list(choice($._call_argument, $.slice)), "]")),
+      prec(PREC.postfix, seq(field("value", $._postfix), "[", list(choice($._call_argument, $.slice, $.keyword_slice)), "]")),
+    keyword_slice: ($) => seq(field("name", $.identifier), "=", field("value", $.slice)),
     _call_argument: ($) => choice($._named_expression, $.keyword_argument, $.splat),
     keyword_argument: ($) => seq(field("name", $.identifier), "=", field("value", $.expression)),
     splat: ($) => seq(choice("*", "**"), $.expression),

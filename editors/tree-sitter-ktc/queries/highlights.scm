@@ -27,10 +27,10 @@
 [(none) (ellipsis)] @constant.builtin
 
 [
-  "alias" "as" "async" "await" "comptime" "def" "fn" "ref" "struct" "trait" "unified" "var" "where" "__extension"
+  "alias" "as" "async" "await" "comptime" "def" "fn" "lambda" "ref" "struct" "trait" "unified" "var" "where" "__extension"
   (convention) (effect)
 ] @keyword
-["if" "elif" "else" "for" "while" "with" (break_statement) (continue_statement) (pass_statement)] @keyword.control
+["if" "elif" "else" "for" "while" "with" "match" "case" (break_statement) (continue_statement) (pass_statement)] @keyword.control
 ["try" "except" "finally" "raise"] @keyword.exception
 ["return"] @keyword.return
 ["import" "from"] @keyword.import

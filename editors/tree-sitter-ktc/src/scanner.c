@@ -21,6 +21,7 @@ enum Token {
   ALIAS,
   COMPTIME,
   ASYNC,
+  MATCH,
   RECOVERY,
 };
 
@@ -38,7 +39,7 @@ static const char *const KEYWORDS[] = {"and",   "as",   "await", "break",  "cont
                                        "except", "False", "finally", "fn", "for",      "from",   "if",   "import",
                                        "in",    "is",   "None",  "not",    "or",       "pass",   "raise", "return",
                                        "struct", "trait", "True", "try",   "var",      "while",  "with"};
-static const char *const CONVENTIONS[] = {"read", "mut", "out", "owned", "deinit", "inout", "borrowed"};
+static const char *const CONVENTIONS[] = {"read", "mut", "out", "owned", "deinit", "inout", "borrowed", "imm"};
 
 static bool one_of(const char *word, const char *const *words, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -210,13 +211,18 @@ static bool read_special_word(TSLexer *lexer, const bool *valid) {
   bool is_convention = one_of(word, CONVENTIONS, sizeof CONVENTIONS / sizeof *CONVENTIONS);
   bool is_ref = strcmp(word, "ref") == 0, is_alias = strcmp(word, "alias") == 0;
   bool is_comptime = strcmp(word, "comptime") == 0;
-  if (!is_convention && !is_ref && !is_alias && !is_comptime && strcmp(word, "async") != 0) return false;
+  bool is_match = strcmp(word, "match") == 0;
+  if (!is_convention && !is_ref && !is_alias && !is_comptime && !is_match && strcmp(word, "async") != 0) return false;
   lexer->mark_end(lexer);
   bool spaced = lexer->lookahead == ' ';
   blanks(lexer);
   int32_t c = lexer->lookahead;
   if (starts_word(c)) read_word(lexer, next);
   bool named = c == '`' || (*next && !is_keyword(next));
+  if (is_match) { // not `match = …`, `match.x`, `match(…)`: an operand follows after a blank
+    bool operand = named || is_digit(c) || (c && c < 128 && strchr("([{-+~\"'", (int)c) != NULL);
+    return valid[MATCH] && spaced && operand && found(lexer, MATCH);
+  }
   bool function = strcmp(next, "fn") == 0 || strcmp(next, "def") == 0;
   if (is_convention) return valid[CONVENTION] && (named || function || c == '*') && found(lexer, CONVENTION);
   if (is_ref && named) return valid[REF] && found(lexer, REF);
