@@ -15,6 +15,15 @@ def kept[T: Copyable](value: T):
     pass
 
 
+struct Kept[T: Movable & Deinitable](
+    Copyable where conforms_to(T, Copyable), Movable
+):
+    var value: Self.T
+
+    def __init__(out self, var value: Self.T):
+        self.value = value^
+
+
 def main():
     var handles = List[Handle]()
     _ = handles.copy()  # error@17: no-member "'List[Handle]' has no member 'copy'"
@@ -26,3 +35,5 @@ def main():
     var again = maybe  # error@17: not-copyable "'Optional[Handle]' cannot be copied implicitly"
     var pair = (1, Handle(4))
     _ = pair.copy()  # error@14: no-member "'Tuple[Int, Handle]' has no member 'copy'"
+    var held = Kept(Handle(5))
+    _ = held.copy()  # error@9: unsatisfied-trait "'Kept[Handle]' cannot be copied: the condition of its 'Copyable' does not hold"

@@ -28,7 +28,8 @@ struct Holder(Copyable, Equatable, Hashable, Writable):
 
 
 struct WithoutRepr(Writable):
-    """Some of its fields have no text, so `repr` of it would be an error; its own text is none of them."""
+    """Some of its fields have no text, so `repr` of it would be an error; its own text is none of them.
+    """
 
     var values: List[Bare]
 
@@ -85,27 +86,124 @@ def least[T: Comparable & Copyable & Deinitable](items: List[T]) -> T:
     return best^
 
 
-def main() raises:
-    print(traits[List[Int]](), traits[List[Bare]](), traits[List[List[Bare]]](), traits[Dict[Int, Bare]]())
-    print(traits[Set[Int]](), traits[Deque[Int]](), traits[LinkedList[Bare]](), traits[Counter[Int]]())
-    print(traits[Optional[Int]](), traits[Optional[Bare]](), traits[Tuple[Int, String]](), traits[Tuple[Int, Bare]]())
-    print(traits[Variant[Int, Bare]](), traits[Array[Int, 3]](), traits[Array[Bare, 3]](), traits[ArcPointer[Int]]())
-    print(traits[Box[Int]](), traits[Box[Moved]](), traits[Box[List[Int]]](), traits[Box[List[Bare]]]())
+struct Kept[T: Movable & Deinitable](
+    Copyable where conforms_to(T, Copyable), Movable
+):
+    """Its copies are made of its fields, where these can be copied."""
 
-    print(is_key([1, 2]), is_key(List[Int]()), is_key(Optional(3)), is_key((1, 2)), is_key(Variant[Int, String](3)))
+    var value: Self.T
+
+    def __init__(out self, var value: Self.T):
+        self.value = value^
+
+
+@fieldwise_init
+struct Freely[T: Movable & Deinitable](
+    Copyable where conforms_to(T, Copyable),
+    ImplicitlyCopyable where conforms_to(T, ImplicitlyCopyable),
+):
+    var value: Self.T
+    var n: Int
+
+
+def derived_copies():
+    print(
+        Kept(3).copy().value,
+        conforms_to(Kept[Moved], Copyable),
+        conforms_to(Kept[Int], Copyable),
+    )
+    var moved: List[Kept[Moved]] = []
+    moved.append(Kept(Moved(1)))
+    var texts: List[Kept[String]] = [Kept(String("p"))]
+    var more = texts.copy()
+    more[0].value += "q"
+    print(len(moved), texts[0].value, more[0].value)
+    var one = Freely(4, 5)
+    var other = one
+    other.n = 9
+    print(
+        one.n,
+        other.n,
+        conforms_to(Freely[List[Int]], Copyable),
+        conforms_to(Freely[List[Int]], ImplicitlyCopyable),
+    )
+
+
+def main() raises:
+    derived_copies()
+    print(
+        traits[List[Int]](),
+        traits[List[Bare]](),
+        traits[List[List[Bare]]](),
+        traits[Dict[Int, Bare]](),
+    )
+    print(
+        traits[Set[Int]](),
+        traits[Deque[Int]](),
+        traits[LinkedList[Bare]](),
+        traits[Counter[Int]](),
+    )
+    print(
+        traits[Optional[Int]](),
+        traits[Optional[Bare]](),
+        traits[Tuple[Int, String]](),
+        traits[Tuple[Int, Bare]](),
+    )
+    print(
+        traits[Variant[Int, Bare]](),
+        traits[Array[Int, 3]](),
+        traits[Array[Bare, 3]](),
+        traits[ArcPointer[Int]](),
+    )
+    print(
+        traits[Box[Int]](),
+        traits[Box[Moved]](),
+        traits[Box[List[Int]]](),
+        traits[Box[List[Bare]]](),
+    )
+
+    print(
+        is_key([1, 2]),
+        is_key(List[Int]()),
+        is_key(Optional(3)),
+        is_key((1, 2)),
+        is_key(Variant[Int, String](3)),
+    )
     var by_list: Dict[List[Int], String] = {}
     var key: List[Int] = [1, 2]
     by_list[key^] = "x"
     print(by_list, len({Optional(3), Optional[Int](None), Optional(3)}))
-    print(Variant[Int, String](3) == Variant[Int, String](3), Variant[Int, String](3) != Variant[Int, String](String("a")))
-    var holder = Holder([1], None, (1, True), 4, [1, 2], {"a": 1}, Deque[Int](1, 2), ArcPointer(5))
+    print(
+        Variant[Int, String](3) == Variant[Int, String](3),
+        Variant[Int, String](3) != Variant[Int, String](String("a")),
+    )
+    var holder = Holder(
+        [1],
+        None,
+        (1, True),
+        4,
+        [1, 2],
+        {"a": 1},
+        Deque[Int](1, 2),
+        ArcPointer(5),
+    )
     print(holder == holder.copy(), hash(holder) == hash(holder.copy()), holder)
-    var pairs: List[Tuple[Int, String]] = [(3, String("c")), (1, String("b")), (1, String("a"))]
+    var pairs: List[Tuple[Int, String]] = [
+        (3, String("c")),
+        (1, String("b")),
+        (1, String("a")),
+    ]
     sort(pairs)
     print(pairs, max((1, 2), (1, 3)), least(pairs))
 
     var shared = ArcPointer(3)
-    print(shared == ArcPointer(3), shared is ArcPointer(3), shared, repr(shared), repr(OwnedPointer(4)))
+    print(
+        shared == ArcPointer(3),
+        shared is ArcPointer(3),
+        shared,
+        repr(shared),
+        repr(OwnedPointer(4)),
+    )
     var counts = Counter[String]()
     counts["a"] = 2
     print(counts, repr(counts), WithoutRepr())

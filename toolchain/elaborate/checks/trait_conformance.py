@@ -134,6 +134,8 @@ def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set
             for trait, method, can in (("Copyable", "__copyinit__", copied), ("Movable", "__moveinit__", moved)):
                 if trait == "Copyable" and "ImplicitlyCopyable" in traits and not info.module.is_library:
                     trait, can = "ImplicitlyCopyable", struct_members.is_copied_implicitly(elab, kind)
+                if trait in info.trait_conditions and MARK in type_printer.type_name(elab, kind):
+                    continue  # of a type parameter the condition may say that it can
                 if trait in traits and not can and method not in info.members:
                     done = {"Copyable": "copied", "Movable": "moved"}.get(trait, "copied implicitly")
                     shown = type_printer.type_name(elab, kind).replace(MARK, "")

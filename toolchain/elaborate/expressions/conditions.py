@@ -161,6 +161,8 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
     if are_places and not body.frame.module.is_library and (is_place or not struct_types.is_trivial(body.elab, ty)):
         return _one_of(body, condition, places, lists, node)
     made = locals.temporary(body, ty, "", locals.loans_of_all(body, values))
+    if made.local is not None and made.local.points_to:
+        lists = [_without_owners(body, statements, made.local.points_to) for statements in lists]
     arms = []
     for value, statements, part in zip(values, lists, parts, strict=True):
         body.reopen(statements)
@@ -173,6 +175,19 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
     if struct_types.abi(body.elab, ty) == "direct":
         return RValue(ty, ir_values.rvalue(body, made), loans=locals.loans_of(body, made))
     return made
+
+
+def _without_owners(
+    body: Body, statements: list[nodes.Statement], owners: tuple[nodes.Local, ...]
+) -> list[nodes.Statement]:
+    """Declare the temporaries of an arm that own what the result points to around both arms; return the rest."""
+    kept: list[nodes.Statement] = []
+    for statement in statements:
+        if isinstance(statement, nodes.Declare) and statement.local in owners and statement.local.drop:
+            body.emit(statement)
+        else:
+            kept.append(statement)
+    return kept
 
 
 def _decided(body: Body, node: ast.Expr) -> bool:

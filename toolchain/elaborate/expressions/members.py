@@ -248,6 +248,10 @@ def type_member(body: Body, ty: StructTy, name: str, node: ast.Node) -> Result:
 def no_member(body: Body, ty: Ty, name: str, node: ast.Node) -> NoReturn:
     """Report a missing member."""
     place_operations.require_bound(body, ConstValue(ty, ()), name, node)
+    if name == "copy" and isinstance(ty, StructTy) and "Copyable" in ty.info.trait_conditions:
+        shown = type_printer.type_name(body.elab, ty)
+        text = f"'{shown}' cannot be copied: the condition of its 'Copyable' does not hold"
+        body.fail(Code.UNSATISFIED_TRAIT, text, body.at(node))
     own = ty.info if isinstance(ty, StructTy) and ty.info.module is body.elab.modules.main else None
     if own is not None and any(name in trait.members for trait in struct_members.traits_of(body.elab, own)):
         raise ErrorReported  # the struct's missing member is reported at its name

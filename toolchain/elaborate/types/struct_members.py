@@ -100,12 +100,16 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
 
 
 def _note_condition(elab: Elaboration, info: StructInfo, node: ast.ConditionalTrait) -> None:
-    """Keep a trait's condition under the trait's own name too: `Equatable` is another name of `EqualityComparable`."""
+    """Keep a trait's condition under its own name too (`Equatable`), and for what it includes and is not listed."""
     try:
         value = elab.api.evaluate(elab, node.trait, info.scope, info.module)
     except ErrorReported:
         return
+    others = (getattr(one, "trait", one) for one in info.node.traits if one is not node)
+    listed = {*implied_traits(info), *(getattr(one, "id", "") for one in others)}
     for trait in value.traits if isinstance(value, TraitTy) else ():
+        if trait.name in listed:
+            continue
         conditions = info.trait_conditions.setdefault(trait.name, [])
         if node.condition not in conditions:
             conditions.append(node.condition)
@@ -186,6 +190,8 @@ def member(elab: Elaboration, ty: StructTy, name: str) -> Member | None:
     """Return the member of that name: a field's `VarDecl`, a `OverloadSet`, an `AliasInfo`, or None."""
     info = ty.info
     if name in _OF_COPIES and not copies_values(elab, ty):
+        return None
+    if name == "copy" and "Copyable" in info.trait_conditions and not has_trait(elab, ty, "Copyable"):
         return None
     found = info.members.get(name)
     if found is not None:
