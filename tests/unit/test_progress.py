@@ -15,7 +15,10 @@ def session(current: str, done: tuple[int, int] = (0, 0), library: tuple[int, in
 def test_the_line_shows_the_stage_and_one_time_work() -> None:
     assert line(session(""), 1.2) == "prog.kpy: starting, 1 s"
     assert line(session("emit", (2, 5)), 3) == "prog.kpy: emit, kernels 2 of 5, 3 s"
-    assert line(session("wait", library=(7, 90)), 2) == "prog.kpy: wait, functions of the library 7 of 90, 2 s"
+    assert (
+        line(session("await LLVM", library=(7, 90)), 2)
+        == "prog.kpy: compiling with LLVM, functions of the library 7 of 90, 2 s"
+    )
     assert "the grammar the first time" in line(session("load"), 2)
 
 

@@ -25,8 +25,6 @@ from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
-from ktc.diag.explain import explain as page
-from ktc.diag.explain import listed, nearest
 from ktc.diag.render import render_text
 from ktc.driver import build_cache, guard
 from ktc.ir.exports import Exports
@@ -178,12 +176,14 @@ def _built(task: Task, beside: SideFiles) -> int:
 @click.argument("file", required=False)
 @click.option("--kind", type=_Kind(_EMIT_KINDS), default="llvm", show_default=True, help="Stage to show.")
 @click.option("--kernel", default="", metavar="NAME", help="Kernel to show, if there are several.")
+@click.option("--all", "shows_all", is_flag=True, help="In assembly of the host, also show the library's functions.")
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default: standard output).")
 @compile_options
-def emit(file: str | None, kind: str, kernel: str, output: Path | None, **words: Any) -> int:
+def emit(file: str | None, kind: str, kernel: str, shows_all: bool, output: Path | None, **words: Any) -> int:
     """Show the output of a stage for FILE (`-`: standard input).
 
-    The output is for the host, or with --target-accelerator for a kernel.
+    The output is for the host, or with --target-accelerator for a kernel. Assembly of the host that goes to a terminal
+    or a pipe has the program's own functions; --all shows the library's too.
     """
     if kind == "object" and output is None and sys.stdout.isatty():
         raise click.UsageError("an object file is binary: name a file with -o")
@@ -198,7 +198,7 @@ def emit(file: str | None, kind: str, kernel: str, output: Path | None, **words:
         session = task.open_session(config)
         from ktc.driver.pipeline import emit as emit_stage  # late: only for some commands
 
-        data = emit_stage(session, kind, kernel, on_device)
+        data = emit_stage(session, kind, kernel, on_device, shows_library=shows_all or output is not None)
         if output is None:
             shown.append(data)
             vendor = config.accelerators[0].vendor if on_device else "cpu"
@@ -325,6 +325,8 @@ def doctor(file: str | None, edition: Edition | None, as_json: bool) -> int:
 def explain(code: str | None) -> int:
     """Explain an error or a warning, given its name (type-mismatch); without a name, list all."""
     from ktc.cli.output import print_table  # late: only for some commands
+    from ktc.diag.explain import explain as page  # late: only for some commands
+    from ktc.diag.explain import listed, nearest  # late: only for some commands
 
     if code is None:
         print_table(("", "code", "meaning"), listed(), columns=80)
@@ -350,6 +352,10 @@ def main(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return guard.INTERRUPTED
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption):
+            from ktc.cli.help import with_likely_option  # late: only for errors
+
+            error = with_likely_option(error)
         error.show()
         return error.exit_code
     except BrokenPipeError:  # whoever reads has seen enough

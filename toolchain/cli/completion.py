@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 from ktc.diag.codes import Code
+from ktc.diag.explain import listed
 from ktc.targets import all_targets, host
 
 _Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -47,7 +48,7 @@ def targets(_: click.Context, __: click.Parameter, start: str) -> list[Completio
 
 def codes(_: click.Context, __: click.Parameter, start: str) -> list[CompletionItem]:
     """Complete errors and warnings."""
-    return [CompletionItem(code.id, help=code.title) for code in Code if code.id.startswith(start)]
+    return [CompletionItem(code, help=title) for _, code, title in listed() if code.startswith(start)]
 
 
 def warnings(_: click.Context, __: click.Parameter, start: str) -> list[CompletionItem]:

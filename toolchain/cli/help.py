@@ -3,7 +3,9 @@
 from inspect import cleandoc
 
 import click
+from ktc.base.similarity import similarity
 
+_LIKELY = 0.8
 EXIT_CODES = (
     ("0", "success"),
     ("1", "error in the program or one of its files"),
@@ -58,6 +60,20 @@ EXAMPLES = {
     "bench": ("ktc bench compile prog.kpy --repeat 5",),
 }  # fmt: skip
 """Of each command, the whole of ktc first."""
+
+
+def with_likely_option(error: click.NoSuchOption) -> click.NoSuchOption:
+    """Suggest first the option whose first word a misspelt one looks like: `--target-accelerator` for `--traget`."""
+    if error.ctx is None:
+        return error
+    names = [name for one in error.ctx.command.params for name in one.opts if name.startswith("--")]
+    words = len(error.option_name.lstrip("-").split("-"))
+    firsts = {name: "--" + "-".join(name.lstrip("-").split("-")[:words]) for name in names}
+    near = max(names, key=lambda name: similarity(firsts[name], error.option_name), default="")
+    if near and similarity(firsts[near], error.option_name) >= _LIKELY:
+        text = f"No such option '{error.option_name}'. Did you mean '{near}'?"
+        return click.NoSuchOption(error.option_name, text, ctx=error.ctx)
+    return error
 
 
 def epilog(name: str) -> str:

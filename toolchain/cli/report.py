@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from ktc import config as configs
 from ktc.base.records import as_dict, replace
 from ktc.cli.standard_input import path_of
 from ktc.cli.task import Task, compile_options, task_of
@@ -51,6 +52,10 @@ def report_command(
         raise click.UsageError("--size shows the executable, and not what its kernels need")
     if chart is not None and not runs:
         raise click.UsageError("--chart draws what --run measures: add --run")
+    if words["accelerators"] is None and not (shows_size or runs) and not configs.local_gpus(configs.open_cache()):
+        words["accelerators"] = "sm_90" if tools.find_ptxas() else "gfx942"
+        said = f"no GPU here: the report is for {words['accelerators']}; --target-accelerator names others"
+        click.echo(f"ktc: {said}", err=True)
     task = task_of(words, path_of(file))
     failed: list[str] = []
 

@@ -4,6 +4,7 @@ Input: the words of the command line. Output: an exit code; errors, times and pr
 """
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ktc.emit.workers import Workers
 
 _SUFFIXES = (".kpy", ".mojo", ".🔥")
+_LEVEL = re.compile("-O[0-3]")
 _DEBUG_LEVELS = {name: number for number, name in enumerate(DEBUG_LEVELS)}
 
 
@@ -330,7 +332,19 @@ class Command(click.Command):
                 break
             if word.startswith("--check="):
                 args[index] = word.replace("--check=", "--checks=", 1)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        self._look_at_words(ctx)
+        return rest
+
+    def _look_at_words(self, ctx: click.Context) -> None:
+        """Warn about options of this command among the words that go to the program."""
+        own = {name for one in self.params if isinstance(one, click.Option) for name in one.opts if name[:2] == "--"}
+        for word in ctx.params.get("arguments") or ():
+            if word == "--":
+                return
+            if word.partition("=")[0] in own or _LEVEL.fullmatch(word):
+                text = f"ktc: '{word}' goes to the program; options of ktc come before the file"
+                click.echo(f"{text}: {ctx.command_path} {word} {ctx.params['file']}", err=True)
 
 
 def _tuned(given: Path | None) -> tuple[Path | None, str]:

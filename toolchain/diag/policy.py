@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from ktc.diag.codes import OFF_BY_DEFAULT, Code
 from ktc.diag.diagnostic import WarningPolicy
-from ktc.diag.explain import nearest
 
 
 class UnknownWarning(ValueError):
@@ -48,6 +47,8 @@ def _code(name: str) -> Code:
         return found
     if found is not None:
         raise UnknownWarning(f"'{name}' is an error, not a warning")
+    from ktc.diag.explain import nearest  # late: only for errors
+
     near = [one for one in nearest(name) if any(code.id == one and code.is_warning for code in Code)]
     hint = f"did you mean '{near[0]}'?" if near else "'ktc explain' lists them"
     raise UnknownWarning(f"there is no warning called '{name}'; {hint}")

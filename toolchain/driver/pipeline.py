@@ -75,7 +75,7 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
         objects = _compile_program(session, program, early)
         if archive is None:
             return objects
-        with session.stage("wait", "library"):
+        with session.stage("await LLVM", "library"):
             archive.finished(session.cache, workers, session.note_library)
         return (*objects, *archive.objects(program.host))
 
@@ -110,7 +110,7 @@ def look_up(session: Session) -> None:
 
 def emit(
     session: Session, kind: str, kernel: str | Callable[[Sequence[Kernel]], str] = "", on_device: bool = False,
-    is_whole: bool = True,
+    is_whole: bool = True, shows_library: bool = True,
 ) -> bytes:  # fmt: skip
     """Return the output of one stage for the host or a kernel.
 
@@ -119,6 +119,7 @@ def emit(
         kernel: which one, where there are several: its symbol, its name, or a function that chooses one.
         on_device: of the first accelerator's kernels, not of the host.
         is_whole: the host has all of its code; otherwise it calls what is compiled of the library, as in a build.
+        shows_library: assembly of the host has all functions, not the program's alone.
 
     Raises:
         CompileError: the program has errors, or the kernel cannot be chosen.
@@ -145,7 +146,21 @@ def emit(
         if kind == "llvm":
             return module.text.encode()
         ticket = workers.submit(device.host_job(module, kind, session.config.level))
-        return str(workers.result(ticket)).encode()
+        text = str(workers.result(ticket))
+        if kind == "asm" and not shows_library:
+            from ktc.emit.assembly_text import functions  # late: only for some commands
+
+            text = functions(text, _programs_own(program), "'--all' shows them")
+        return text.encode()
+
+
+def _programs_own(program: Program) -> Callable[[str], bool]:
+    """Return whether a symbol is a function of the program, or the entry point, in which `main` may be inlined."""
+    own = {
+        symbol for symbol, function in program.host.functions.items()
+        if function.span is not None and not function.span.source.is_library
+    }  # fmt: skip
+    return lambda symbol: symbol == "main" or symbol in own
 
 
 def kernel_texts(session: Session) -> list[tuple[Target, str, str, bytes]]:

@@ -20,6 +20,7 @@ _WORDS = {
     "load": "reading the program, and the grammar the first time",
 }
 """The phases that are slow in the first command only."""
+_LLVM = {"await LLVM": "compiling with LLVM"}
 _TURN_SECONDS = 0.1
 _CLEAR = b"\r\x1b[K"
 _WIDTH = 78
@@ -49,7 +50,7 @@ def line(session: Session, seconds: float) -> str:
     kernels = f", kernels {made} of {of}" if of else ""
     compiled, functions = session.library_done
     library = f", functions of the library {compiled} of {functions}" if functions else ""
-    stage = _WORDS.get(session.current, session.current) or "starting"
+    stage = (_WORDS | _LLVM).get(session.current, session.current) or "starting"
     return f"{session.config.root.name}: {stage}{kernels}{library}, {seconds:.0f} s"[:_WIDTH]
 
 
@@ -67,8 +68,12 @@ def _show(session: Session, done: threading.Event) -> None:
     if done.wait(_PATIENCE_SECONDS):
         return
     with suppress(OSError):
+        last = ""
         while True:
-            os.write(_STDERR, _CLEAR + line(session, time.perf_counter() - start).encode())
+            now = line(session, time.perf_counter() - start)
+            if now != last:
+                os.write(_STDERR, _CLEAR + now.encode())
+            last = now
             if done.wait(_TURN_SECONDS):
                 break
         os.write(_STDERR, _CLEAR)

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from ktc import config as configs
 from ktc.cli.standard_input import path_of
-from ktc.cli.task import compile_options, task_of
+from ktc.cli.task import Command, compile_options, task_of
 from ktc.codegen.debugging import printers
 from ktc.config import Config
 from ktc.driver import build_cache
@@ -24,7 +24,7 @@ _PRINTERS = "ktc_printers.py"
 """For lldb, beside the program; gdb finds its own in the executable."""
 
 
-@click.command("debug", context_settings={"allow_interspersed_args": False})
+@click.command("debug", cls=Command, context_settings={"allow_interspersed_args": False})
 @click.argument("file", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--debugger", metavar="COMMAND", help="gdb, lldb, or a path (default: the first one installed).")

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from ktc import config
 from ktc.cli.commands import main
 from ktc.cli.help import ENVIRONMENT
 from ktc.tools.repl import Repl, is_complete
+
+from programs import ROOT
 
 
 @pytest.fixture
@@ -203,3 +206,56 @@ def test_every_environment_variable_is_documented() -> None:
     found = {name for path in sources for name in read.findall(path.read_text("utf-8"))}
     page = (root / "docs" / "tools.md").read_text("utf-8")
     assert len(found) > 8 and {name for name in found if f"`{name}`" not in page} <= {"KTC_TUNE_REPORT"}
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"), [("--traget", "--target-accelerator"), ("--target-acelerator", "--target-accelerator"),
+                          ("--targt-cpu", "--target-cpu"), ("--chekc", "--check"), ("--outputs", None)]
+)  # fmt: skip
+def test_misspelt_options(place: Path, option: str, meant: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", option, "a.kpy"]) == 2
+    said = capsys.readouterr().err
+    assert (f"Did you mean '{meant}'?" if meant else f"No such option '{option}'.") in said
+
+
+def test_options_after_the_file_are_named(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """They go to the program, which is told; after `--` that is what was meant."""
+    Path("a.kpy").write_text("from sys import argv\n\n\ndef main():\n    print(len(argv()))\n")
+    assert main(["run", "-O0", "a.kpy", "--check", "-O2", "--own", "x"]) == 0
+    out, said = capfd.readouterr()
+    assert out == "5\n"
+    assert said.splitlines() == [
+        f"ktc: '{word}' goes to the program; options of ktc come before the file: ktc run {word} a.kpy"
+        for word in ("--check", "-O2")
+    ]
+    assert main(["run", "-O0", "a.kpy", "--", "--check"]) == 0
+    assert capfd.readouterr() == ("3\n", "")
+
+
+def test_assembly_has_the_functions_of_the_program(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.kpy").write_text(
+        "from sys import argv\n\n\n@no_inline\nfn twice(x: Int) -> Int:\n    return 2 * x\n\n\n"
+        "def main():\n    print(twice(len(argv())))\n"
+    )
+    assert main(["emit", "--kind", "asm", "a.kpy"]) == 0
+    own = capsys.readouterr().out
+    assert main(["emit", "--kind", "asm", "--all", "a.kpy"]) == 0
+    whole = capsys.readouterr().out
+    functions = re.findall(r"^\t\.type\t(\w+)\S*,@function", own, re.MULTILINE)
+    assert functions == ["main", "twice"]
+    for part in re.split(r"\n\n", own.partition("\n# ")[0]):
+        assert part.strip("\n") in whole
+    assert own.endswith("functions of the library and the data are left out; '--all' shows them\n")
+    assert main(["emit", "--kind", "asm", "-o", "a.s", "a.kpy"]) == 0
+    assert Path("a.s").read_text() == whole, "a file can be assembled"
+
+
+def test_a_report_without_a_gpu(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ktc.config.local_gpus", lambda *_: ())
+    monkeypatch.setattr(import_module("ktc.emit.tools"), "find_ptxas", lambda: None)
+    assert main(["report", "--json", str(ROOT / "examples/vector_addition.kpy")]) == 0
+    out, said = capsys.readouterr()
+    assert '"gfx942"' in out
+    assert said.startswith("ktc: no GPU here: the report is for gfx942; --target-accelerator names others\n")

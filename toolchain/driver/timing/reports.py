@@ -17,7 +17,7 @@ HEAD = ("phase", "of", "wall ms", "CPU ms", "peak MB", "instructions", "cache")
 
 _ORDER = (
     "start", "resolve", "find", "load", "parse", "elaborate", "passes", "verify", "archive", "lower", "slices",
-    "look up", "compile", "optimise", "emit", "embed", "wait", "link", "write",
+    "look up", "compile", "optimise", "emit", "embed", "await LLVM", "link", "write",
 )  # fmt: skip
 
 

@@ -144,7 +144,7 @@ def finish(session: Session, host: Host, workers: Workers) -> tuple[bytes, ...]:
 
 def _object(session: Session, part: Part, workers: Workers) -> bytes:
     if part.data is None:
-        with session.stage("wait", "host"):
+        with session.stage("await LLVM", "host"):
             part.data = bytes(workers.result(part.ticket))
         session.timeline.job(workers.usage[part.ticket])
         session.cache.put(part.key, part.data)

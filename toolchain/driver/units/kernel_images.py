@@ -112,7 +112,7 @@ def emit_cached(
         return made
     session.done = (session.done[0], session.done[1] + len(todo))
     try:
-        with session.stage("wait", name_of(unit)):
+        with session.stage("await LLVM", name_of(unit)):
             new = device.images(
                 todo, missing, session.config.level, workers=workers, ptxas=ptxas, ended=_ended(session, unit),
                 meanwhile=partial(verified, session, unit),
