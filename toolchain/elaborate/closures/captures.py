@@ -63,11 +63,17 @@ def copy_captures(body: Body, fn: FunctionInfo) -> None:
 
 
 def _named_copies(body: Body, fn: FunctionInfo) -> set[str]:
-    """Return the names in a function's `@__copy_capture`; report what is no variable."""
+    """Return the names of variables in a function's `@__copy_capture`; report what does not exist.
+
+    Names of compile-time values may stand there, too: they are not copied.
+    """
     names = set()
     for item in fn.copied_captures:
         name = item.id if isinstance(item, ast.Name) else ""
-        if not isinstance(variables.find(body, name), Var):
+        found = variables.find(body, name)
+        if name and found is not None and not isinstance(found, Var):
+            continue
+        if not isinstance(found, Var):
             text = f"'@__copy_capture' names variables around '{fn.name}'" + (f", not '{name}'" if name else "")
             body.fail(Code.UNDEFINED_NAME, text, body.at(item))
         names.add(name)

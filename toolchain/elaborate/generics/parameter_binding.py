@@ -106,7 +106,8 @@ def _infer_from_values(
     scope: Scope,
     module: ModuleInfo,
 ) -> None:
-    open_params = [p for p in params if p.name not in given and p.kind == "infer"]
+    missing = (p for p in params if p.name not in given and (p.kind == "infer" or p.default is None))
+    open_params = [p for p in missing if p.kind in ("infer", "pos", "any")]
     if not open_params:
         return
     inner = Scope(scope.parent, "function", dict(scope.names))
@@ -252,10 +253,10 @@ def with_default_parameters(elab: Elaboration, open_ty: PartialTy) -> StructTy:
 
 
 def type_with_defaults(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
-    """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
-    if isinstance(value, PartialTy) and value.is_bare:
-        params = value.info.node.params
-        if all(param.default is not None or param.kind == "star" for param in params):
+    """Return the type that a partial one means where a type is given, if all open parameters have defaults."""
+    if isinstance(value, PartialTy):
+        params = zip(value.info.node.params, value.params, strict=True)
+        if all(given is not None or param.default is not None or param.kind == "star" for param, given in params):
             return with_default_parameters(elab, value)
     if isinstance(value, AliasInfo) and all(param.default is not None for param in value.node.params):
         return apply_alias(elab, value, (), (), None)

@@ -10,7 +10,7 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions
 from ktc.elaborate.generics.refinement import assume, refined
 from ktc.elaborate.kernels.launches import targets_satisfying
-from ktc.elaborate.model.declarations import AliasInfo, ImportRef, Scope
+from ktc.elaborate.model.declarations import AliasInfo, ImportRef, OverloadSet, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.values import Binding, Method, Var
@@ -187,7 +187,8 @@ def alias(body: Body, node: ast.Alias, is_forward: bool = False) -> None:
 
 def nested(body: Body, node: ast.FunctionDecl) -> None:
     """Elaborate a nested function: it is a function of its own that sees this body's variables."""
-    variable_declarations.check_new(body, node.name, node.name_start)
+    if not _is_overload(body, node.name):
+        variable_declarations.check_new(body, node.name, node.name_start)
     fn = modules.function(body.elab, node, body.frame.module, None, body.frame.scope)
     fn.parent = body
     fn.parameter = fn.parameter or "capturing" in node.effects
@@ -204,6 +205,12 @@ def nested(body: Body, node: ast.FunctionDecl) -> None:
     overload_sets.add_function(body.elab, body.frame.scope.names, fn)
     if not body.frame.module.is_library and not body.frame.comptime:
         body.elab.coverage.note_nested(fn)
+
+
+def _is_overload(body: Body, name: str) -> bool:
+    """Return whether the block has nested functions of the name: another one is an overload."""
+    known = body.frame.scope.names.get(name)
+    return isinstance(known, OverloadSet) and all(fn.parent is body for fn in known.functions)
 
 
 def static_assert(body: Body, node: ast.StaticAssert) -> None:
