@@ -11,8 +11,6 @@ def patterns(n: Int, p: Tuple[Int, Int]):
 
 def templates(x: Float64):
     print(t"{x:.2f}")  # error@13: wrong-edition "the format of a field is not in edition 2026"
-    var text: String = t"{x}"  # error@20: type-mismatch "does not convert to 'String'" help "write 'String(...)'"
-    print(text)
     print(t"{x!r}")  # error@13: wrong-edition "the format of a field" help "write '{repr(x)}'"
 
 

@@ -21,3 +21,5 @@ def main():
     var text = String("a")
     print(text.__str__())  # error@16: wrong-edition "'String' has no '__str__' in edition 2026" help "write 'String(…)'"
     print(text.center(9))  # error@16: wrong-edition "'String' has no 'center'" help "write 'ascii_center'"
+    var made: String = t"{text}"  # error@24: type-mismatch "does not convert to 'String'" help "write 'String(...)'"
+    print(made)

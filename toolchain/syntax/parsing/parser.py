@@ -87,12 +87,16 @@ def _with_other_edition(source: Source, sink: Sink, tables: Tables) -> list[Diag
         is_right = Parser(tables, source, Sink()).module() is not None
     finally:
         source.edition = chosen
+    first = in_order(found)[0]
+    read = f"read in edition {chosen.edition.value} by"
     if is_right:
-        first = in_order(found)[0]
-        hint = f"the file is right in edition {other.value}, and is read in edition {chosen.edition.value} by"
         switch = "" if PROJECT_FILE in chosen.reason else f": '--edition {other.value}'"
-        help = "; ".join((*([first.help] if first.help else []), f"{hint} {chosen.reason}{switch}"))
-        found[found.index(first)] = replace(first, help=help)
+        hint = f"the file is right in edition {other.value}, and is {read} {chosen.reason}{switch}"
+    elif " in line " in chosen.reason:  # forms of both: what decided is the other place to look at
+        hint = f"the file is {read} {chosen.reason}"
+    else:
+        return found
+    found[found.index(first)] = replace(first, help="; ".join(filter(None, (first.help, hint))))
     return found
 
 
