@@ -15,7 +15,7 @@ def main():
     var b: UInt = i  # error@19: type-mismatch "'Int' does not convert to 'UInt'"
     print(f * i)  # error@11: type-mismatch "'*' does not accept 'Float64' and 'Int'"
     print(i + u)  # error@11: type-mismatch "'+' does not accept 'Int' and 'UInt'"
-    print(i < j)  # error@11: type-mismatch "'<' does not accept 'Int' and 'Int32'"
+    print(i < j)  # error@11: type-mismatch "'<' does not accept 'Int' and 'Int32'" help "write 'Int(…)' around the 'Int32'"
     print(a, b)
     if i == Int32(3) and u == 4:  # error@8: type-mismatch "'==' does not accept"
         pass

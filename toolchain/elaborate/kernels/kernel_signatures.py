@@ -13,6 +13,7 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.spelling import TEXTS
 from ktc.elaborate.model.types import OpenTy, StructTy
 from ktc.elaborate.model.values import Var
 from ktc.elaborate.types import struct_types, type_printer, well_known
@@ -49,13 +50,30 @@ def check_kernel(body: Body, instance: Instance, target: Target, span: Span | No
         if sig.left_open or (sig.passing == "memory" and not _is_passed_whole(body, sig, target)):
             kind = type_printer.type_name(body.elab, sig.ty)
             text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
+            help = _other_argument(body, sig.ty)
             if sig.convention in ("mut", "ref"):
                 text = f"argument '{sig.name}' of kernel '{name}' is '{sig.convention}', and a kernel gets copies"
-            help = ""
+                help = ""
             if sig.left_open or isinstance(sig.ty, OpenTy):
                 text = f"the type of argument '{sig.name}' of kernel '{name}' leaves parameters open"
                 help = "write all of them: a launch infers none"
             body.fail(Code.INVALID_KERNEL, text, span, help)
+
+
+def _other_argument(body: Body, ty: Ty) -> str:
+    """Return the help for a type whose values stay on the host."""
+    if not isinstance(ty, StructTy):
+        return ""
+    if ty.info.name in TEXTS:
+        return "put its bytes into a buffer: a kernel takes a pointer to them and their number"
+    if ty.info.module.is_library:
+        return "put its elements into a buffer: 'enqueue_create_buffer' makes one, and a kernel takes a pointer to it"
+    for name, kind in struct_types.fields_of(body.elab, ty):
+        if not struct_types.is_trivial(body.elab, kind):
+            shown = type_printer.type_name(body.elab, kind)
+            reason = f"its field '{name}' of type '{shown}' stays on the host"
+            return f"{reason}; a struct of numbers and pointers can be passed"
+    return "a struct of numbers and pointers, without a destructor and a copy constructor of its own, can be passed"
 
 
 def _check_width(body: Body, instance: Instance, sig: ArgumentSignature) -> None:

@@ -116,6 +116,9 @@ def operand_help(op: str, left: str, right: str) -> str:
         return f"write '{threads[0]}.x', '{threads[0]}.y' or '{threads[0]}.z'"
     if op == "in" and kinds[1] in ("_DictKeyIter", "_DictValueIter"):
         return "write 'key in d'" if kinds[1] == "_DictKeyIter" else "compare each value in a loop"
+    if "Int" in kinds and (other := kinds[kinds[0] == "Int"]) in NUMBERS - {"Bool", "IntLiteral", "FloatLiteral"}:
+        one, around = ("Int", other) if "Int" in other else (other, "Int")
+        return f"write '{one}(…)' around the '{around}'"
     return "" if all(texts) else "convert one of them"
 
 
