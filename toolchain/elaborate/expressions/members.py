@@ -11,7 +11,7 @@ from ktc.elaborate.calls.writeback import attribute_of, field_of, runs_after_ope
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import edition_members, names
 from ktc.elaborate.generics import archetypes, parameter_binding, unification
-from ktc.elaborate.model.declarations import AliasInfo, Member, OverloadSet, StructInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, Member, ModuleInfo, OverloadSet, StructInfo, Ty
 from ktc.elaborate.model.elaboration import UNIT_CONST, Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
@@ -28,7 +28,18 @@ from ktc.elaborate.model.types import (
     StructTy,
     UnboundParameter,
 )
-from ktc.elaborate.model.values import Arg, DeferredOperand, Method, PackValue, Place, Result, RValue, Val, Var
+from ktc.elaborate.model.values import (
+    Arg,
+    Binding,
+    DeferredOperand,
+    Method,
+    PackValue,
+    Place,
+    Result,
+    RValue,
+    Val,
+    Var,
+)
 from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve import edition_imports, modules
 from ktc.elaborate.resolve.hints import function_hint, import_hint, member_hint
@@ -106,6 +117,13 @@ def _is_of_type(member: Member | None, ty: Ty, name: str) -> bool:
     return own or isinstance(member, AliasInfo)
 
 
+def _seen_by(body: Body, module: ModuleInfo, name: str) -> Binding:
+    """Return the meaning of a name that a module's text sees without an import; in edition 2026 only of the prelude."""
+    if body.frame.module.edition is Edition.Y2026:
+        return modules.prelude_name(body.elab, name, module.edition)
+    return lookup.find(body.elab, name, module.scope, module)
+
+
 def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
     """Return a member of a value, a type or a module."""
     elab = body.elab
@@ -119,6 +137,8 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
             found = modules.member(elab, module, name) if renamed is None else modules.follow(elab, renamed)
             if found is None:
                 found = modules.submodule(elab, module, name)
+            if found is None and not module.is_library:
+                found = _seen_by(body, module, name)
             if found is None:
                 of = module.name.removeprefix("std.")
                 help = import_hint(of, name) or suggest_import(name, module.scope.names, elab.config.stdlib)

@@ -286,15 +286,17 @@ def follow(elab: Elaboration, ref: ImportRef) -> Binding:
         sub = elab.modules.package.find(f"{module.name}.{ref.name}", ref.importer.node)
         if sub is not None:
             return ModuleValue(enter(elab, sub))
-        # A module may import from itself. Any other binding of the name reports its own error.
-        if module.scope.names.get(ref.name, ref) is ref:
-            text = f"module '{written.module}' has no '{written.name}'"
-            names = [n for n in module.scope.names if not n.startswith("_")]
-            help = import_hint(ref.module, ref.name) or suggest_import(ref.name, names, elab.config.stdlib)
-            if module.is_library and missing_in_library(elab.config.stdlib, ref.module, ref.name):
-                text, help = f"'{written.name}' of module '{written.module}' is not in this library yet", ""
-            place, help = name_place(ref.span, written.name), edition_imports.help_for(ref.importer, help)
-            elab.reporter.sink.report(Diagnostic(Code.UNRESOLVED_IMPORT, place, text, help))
+        if not module.is_library:  # what every file sees is imported from there too
+            value = prelude_name(elab, ref.name, module.edition)
+    # A module may import from itself. Any other binding of the name reports its own error.
+    if value is None and module.scope.names.get(ref.name, ref) is ref:
+        text = f"module '{written.module}' has no '{written.name}'"
+        names = [n for n in module.scope.names if not n.startswith("_")]
+        help = import_hint(ref.module, ref.name) or suggest_import(ref.name, names, elab.config.stdlib)
+        if module.is_library and missing_in_library(elab.config.stdlib, ref.module, ref.name):
+            text, help = f"'{written.name}' of module '{written.module}' is not in this library yet", ""
+        place, help = name_place(ref.span, written.name), edition_imports.help_for(ref.importer, help)
+        elab.reporter.sink.report(Diagnostic(Code.UNRESOLVED_IMPORT, place, text, help))
     return value
 
 
