@@ -150,6 +150,16 @@ def test_memory_of_the_heap_in_a_kernel(program_cache: Path, tmp_path: Path) -> 
     assert (found["place"]["line"], found["place"]["column"]) == (6, 5)
 
 
+def test_two_types_for_one_variable(program_cache: Path, tmp_path: Path) -> None:
+    """A note shows where the variable has its type from, which Python programmers do not expect."""
+    path = tmp_path / "types.kpy"
+    path.write_text("def main():\n    var x = 1\n    if x > 0:\n        x = 'text'\n")
+    (found,) = diagnostics(run_ktc([*BUILD, str(path)], program_cache, tmp_path).stderr)
+    assert (found["code"], found["place"]["line"], found["place"]["column"]) == ("type-mismatch", 4, 13)
+    (note,) = found["notes"]
+    assert (note["message"], note["place"]["line"], note["place"]["column"]) == ("'x' has its type from here", 2, 9)
+
+
 def test_the_way_of_the_first_call_is_shown(program_cache: Path, tmp_path: Path) -> None:
     path = tmp_path / "ways.kpy"
     path.write_text(

@@ -4,6 +4,7 @@ from typing import overload
 
 from ktc.base.records import replace
 from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, place_operations, type_warnings
 from ktc.elaborate.calls import argument_passing, changed_arguments, overload_resolution
@@ -11,6 +12,7 @@ from ktc.elaborate.generics import function_types
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.declarations import OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Candidate, UnresolvedCall
 from ktc.elaborate.model.spelling import conversion_help
 from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, TraitTy
@@ -39,11 +41,31 @@ def call_init(body: Body, ty: Ty, init: OverloadSet, pointer: Value, val: Place)
 
 
 @overload
-def convert(body: Body, value: Val, expected: Ty | None, span: Span, convention: str = "read") -> Val: ...
+def convert(
+    body: Body, value: Val, expected: Ty | None, span: Span, convention: str = "read", because: tuple[Label, ...] = ()
+) -> Val: ...
 @overload
-def convert(body: Body, value: Result, expected: Ty | None, span: Span, convention: str = "read") -> Result: ...
-def convert(body: Body, value: Result, expected: Ty | None, span: Span, convention: str = "read") -> Result:
-    """Return a value converted implicitly to a type; an error if it cannot be."""
+def convert(
+    body: Body,
+    value: Result,
+    expected: Ty | None,
+    span: Span,
+    convention: str = "read",
+    because: tuple[Label, ...] = (),
+) -> Result: ...
+def convert(
+    body: Body,
+    value: Result,
+    expected: Ty | None,
+    span: Span,
+    convention: str = "read",
+    because: tuple[Label, ...] = (),
+) -> Result:
+    """Return a value converted implicitly to a type; an error if it cannot be.
+
+    Args:
+        because: where the type comes from, for the error.
+    """
     if (type(value) is RValue or type(value) is Place or type(value) is ConstValue) and value.ty is expected:
         return value
     if expected is None or isinstance(expected, TraitTy) or isinstance(value, PackValue):
@@ -73,7 +95,8 @@ def convert(body: Body, value: Result, expected: Ty | None, span: Span, conventi
         help = division_hint(have, expected_name, span.source.text[span.start : span.end]) or conversion_help(
             have, expected_name
         )
-        body.fail(Code.TYPE_MISMATCH, text, span, help)
+        body.elab.report(Code.TYPE_MISMATCH, text, span or body.frame.span, help, body.frame.instance, because)
+        raise ErrorReported
     origin_agreement.check_named(body, value, expected, span)
     return made
 

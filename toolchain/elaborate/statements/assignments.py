@@ -2,6 +2,7 @@
 
 from ktc.base.records import replace
 from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Label
 from ktc.elaborate.builder import materialization, variables
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.expressions import address_forms, collection_literals
@@ -41,16 +42,19 @@ def assign(body: Body, node: ast.Assign) -> None:
     ):
         item_assignments.store_computed_path(body, last, node.value, node)
         return
+    because: tuple[Label, ...] = ()
     if expected is None and isinstance(last, ast.Name):
         known = variables.find(body, last.id)
         if len(node.targets) == 1 and _assign_through_reference(body, known, last, node.value):
             return
         expected = known.ty if isinstance(known, Var) else None
+        if isinstance(known, Var):
+            because = (Label(known.span, f"'{known.name}' has its type from here"),)
     elif expected is None and isinstance(last, ast.Attribute):
         expected = item_assignments.attribute_type(body, last)
     value = body.api.expr(body, node.value, expected if isinstance(expected, Ty) else None)
     if isinstance(expected, (StructTy, FunctionTy)) and (node.type is not None or len(node.targets) == 1):
-        value = conversions.convert(body, value, expected, body.at(node.value))
+        value = conversions.convert(body, value, expected, body.at(node.value), because=because)
     if len(node.targets) == 1:
         overwrites.note_temporary_result(body, last, value, node.value)
     *others, last = node.targets
