@@ -113,7 +113,16 @@ def tuples() raises:
         print(e)
 
 
+def renumber[o: MutOrigin](items: MutSpan[M, _], others: MutSpan[M, o]):
+    items[0].n = 8
+    others[0].n += 1
+
+
 def functions():
+    var two: List[M] = [M(1)]
+    var three: List[M] = [M(2)]
+    renumber(two, three)
+    print(two[0].n, three[0].n)
     var o = Optional(3).map(mk)
     print(o.value().n)
     var p = Optional(M(3)).and_then(keep)
