@@ -158,10 +158,11 @@ class Workers:
         else:
             with suppress(ProcessLookupError):
                 os.killpg(self._child, signal.SIGKILL)
-        os.waitpid(self._child, 0)
+        with suppress(ChildProcessError):  # Ctrl-C in here: this is the second time
+            os.waitpid(self._child, 0)
+        self._child = 0
         os.close(self._to)
         os.close(self._from)
-        self._child = 0
 
     def _take(self) -> bool:
         """Read one result; False if there will be none any more."""

@@ -103,11 +103,13 @@ class Watch:
         def work() -> int:
             with suppress(Exception, Cancelled):  # then the next build begins with nothing
                 self._prepared = prepared_build.prepare(config, self._task.cache, self._observe)
+            # Of the build before: nobody waits now, and Python does not look by itself (`guard`). On this thread, for
+            # Python drops a Ctrl-C that meets a callback of a weak reference, and only the main thread sees one.
+            gc.collect()
             return 0
 
         if guard.run(work, lambda: guard.Crash(None)) == guard.INTERRUPTED:
             raise KeyboardInterrupt
-        gc.collect()  # of the build before: nobody waits now, and Python does not look by itself (`guard`)
 
     def _wait(self) -> None:
         """Wait until a file changes; tell when the program ends."""
@@ -130,6 +132,8 @@ class Watch:
 
         facts = {"ktc": VERSION, "stage": "run"}
         failed = guard.run_here(look, lambda: guard.Crash(self._task.cache.folder, facts))
+        if failed == guard.INTERRUPTED:
+            raise KeyboardInterrupt
         code = failed or codes[0]
         if code is None:
             return False
