@@ -82,9 +82,9 @@ def _with_other_edition(source: Source, sink: Sink, tables: Tables) -> list[Diag
     if chosen is None or source.is_library or not {one.code for one in found} <= _OF_FORMS:
         return found
     other = chosen.edition.other
-    source.edition = ChosenEdition(other, "")
+    source.edition, elsewhere = ChosenEdition(other, ""), Sink()
     try:
-        is_right = Parser(tables, source, Sink()).module() is not None
+        is_right = Parser(tables, source, elsewhere).module() is not None
     finally:
         source.edition = chosen
     first = in_order(found)[0]
@@ -92,7 +92,8 @@ def _with_other_edition(source: Source, sink: Sink, tables: Tables) -> list[Diag
     if is_right:
         switch = "" if PROJECT_FILE in chosen.reason else f": '--edition {other.value}'"
         hint = f"the file is right in edition {other.value}, and is {read} {chosen.reason}{switch}"
-    elif " in line " in chosen.reason:  # forms of both: what decided is the other place to look at
+    elif " in line " in chosen.reason and first.span not in [one.span for one in elsewhere.diagnostics]:
+        # Forms of both editions: this one is right in the other, and what decided is the other place to look at.
         hint = f"the file is {read} {chosen.reason}"
     else:
         return found
