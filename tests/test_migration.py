@@ -19,7 +19,7 @@ FOLDER = TESTS / "migration"
 PAIRS = sorted(path.stem for path in FOLDER.glob("*.kpy"))
 PRINTING = [name for name in PAIRS if (FOLDER / f"{name}.out").exists()]
 SAMPLE = frozenset((
-    "tests/run/structs", "tests/run/raising", "tests/run/containers", "tests/run/captures",
+    "tests/run/structs", "tests/run/raising", "tests/run/captures",
     "tests/run/next_by_reference", "tests/run/implicit_variables_in_loops", "tests/run/kernel_saxpy", "tests/run/simd",
 ))  # fmt: skip
 """Some of the programs of `make migrate-proof`, which takes all."""

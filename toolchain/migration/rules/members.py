@@ -105,7 +105,7 @@ def otherwise(plan: Plan, node: ast.Call) -> None:
         plan.changes.replace(table.METHOD, node.keywords[0].start, node.keywords[0].start + 5, "unsafe_from_utf8")
     if not isinstance(func, ast.Attribute):
         return
-    if func.name in ("__str__", "__repr__") and not node.args:
+    if func.name in _TEXT_CALLS and not node.args:
         _text_of(plan, node, func)
     if func.name == "resize" and (plan.is_mixed or "List.resize" in plan.facts.meant(node)):
         if len(node.args) == 2:
@@ -119,17 +119,19 @@ _OF_RESIZE = {"new_size": "length", "value": "fill"}
 """Arguments of `List.resize`, by their names of edition 2025."""
 
 
+_TEXT_CALLS = {"__str__": "String", "__repr__": "repr", "as_string_slice": "StringSpan"}
+"""Methods that give a value's text in edition 2025, and functions that do in edition 2026."""
+
+
 def _text_of(plan: Plan, node: ast.Call, func: ast.Attribute) -> None:
-    """`x.__str__()` of a type of the library, which only ktc has in edition 2026, with the text of edition 2025."""
+    """`x.__str__()`, `x.__repr__()` and `x.as_string_slice()` of the library's types, which edition 2026 lacks."""
     if func.name not in plan.facts.library.get((node.start, node.end), set()):
         return
+    called = _TEXT_CALLS[func.name]
+    plan.changes.replace(table.METHOD, node.start, node.end, f"{called}(", (func.value.start, func.value.end), ")")
     is_same = plan.facts.struct_of(func.value) in _TEXTS or _SAME_TEXT.fullmatch(plan.facts.type_of(func.value))
-    if func.name == "__str__" and is_same:
-        plan.changes.replace(table.METHOD, node.start, node.end, "String(", (func.value.start, func.value.end), ")")
-    else:
-        new = "String(x)" if func.name == "__str__" else "repr(x)"
-        text = f"only ktc has '{func.name}' here in edition 2026; '{new}' gives another text"
-        plan.changes.note(table.SHOWN, func.name_start, text)
+    if func.name == "__repr__" or (func.name == "__str__" and not is_same):
+        plan.changes.note(table.SHOWN, func.name_start, f"'{called}(…)' may give another text than '{func.name}'")
 
 
 def shown(plan: Plan, node: ast.Call) -> None:
