@@ -24,7 +24,7 @@ SAMPLE = frozenset((
 ))  # fmt: skip
 """Some of the programs of `make migrate-proof`, which takes all."""
 EXAMPLES = sorted((ROOT / "examples").rglob("*.mojo"))
-SHOWN_ONLY = frozenset(("heat", "saxpy", "softmax"))
+SHOWN_ONLY = frozenset(("collectives", "heat", "saxpy", "softmax"))
 """Examples of which pages show the text and no output."""
 _LOOK = re.compile(r".*:(\d+):\d+: (.*) \[[\w-]+\]$", re.MULTILINE)
 

@@ -148,7 +148,7 @@ def emit(
         ticket = workers.submit(device.host_job(module, kind, session.config.level))
         text = str(workers.result(ticket))
         if kind == "asm" and not shows_library:
-            from ktc.emit.assembly_text import functions  # late: only for some commands
+            from ktc.emit.objects.assembly_text import functions  # late: only for some commands
 
             text = functions(text, _programs_own(program), "'--all' shows them")
         return text.encode()
