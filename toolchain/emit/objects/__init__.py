@@ -1,1 +1,1 @@
-"""Files that vendors' drivers load: PTX with notes, and AMD's code objects, linked here; the host's assembly for readers."""
+"""Files that vendors' drivers load: PTX with notes, and AMD's code objects; the host's assembly for readers."""
